@@ -1,0 +1,301 @@
+//! The terms of Core: blocks of statements in A-normal form.
+//!
+//! A statement binds any number of results. Every binder in a program has its own [`Var`]. Array forms range over an index space and
+//! have a body, not an array argument; `map`, `zip`, `replicate`, `iota` are all [`Op::Build`]. All forms are pure: an update makes a
+//! new array, and whoever executes it may work in place at the last use.
+
+use crate::constant::Const;
+use crate::prim::PrimOp;
+use crate::types::{Type, TypeDefinition};
+use chadwick_source::{Name, Span};
+
+/// A variable. Unique in its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// Index of a function in [`Program::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub types: Vec<TypeDefinition>,
+    pub functions: Vec<Function>,
+    pub entries: Vec<Entry>,
+    /// What the source called each variable, for people; indexed by [`Var`].
+    pub var_names: Vec<Name>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    pub name: Name,
+    pub params: Vec<Binder>,
+    pub results: Vec<Type>,
+    pub body: Block,
+    pub span: Span,
+}
+
+/// A function that may be called from outside. It takes data only: sizes are read from the arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub name: Name,
+    pub function: FunctionId,
+    pub params: Vec<EntryValue>,
+    pub results: Vec<EntryValue>,
+}
+
+/// One parameter or result as the source declares it, and how many Core values it takes up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryValue {
+    /// The parameter's name; empty for results and unnamed parameters.
+    pub name: Name,
+    /// The type as the source writes it.
+    pub source_type: String,
+    pub types: Vec<Type>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binder {
+    pub var: Var,
+    pub ty: Type,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Atom {
+    Var(Var),
+    Const(Const),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    pub statements: Vec<Statement>,
+    pub results: Vec<Atom>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub binders: Vec<Binder>,
+    pub op: Op,
+    pub span: Span,
+}
+
+/// Parameters and a body; the body's results are the function's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lambda {
+    pub params: Vec<Binder>,
+    pub results: Vec<Type>,
+    pub body: Block,
+}
+
+/// One axis of an index space: `var` runs over `0..size`. A negative size counts as zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    pub var: Var,
+    pub size: Atom,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Another name for each atom.
+    Copy(Vec<Atom>),
+    Prim(PrimOp, Vec<Atom>),
+    If { condition: Atom, then: Block, otherwise: Block },
+    Call { function: FunctionId, args: Vec<Atom> },
+    Closure(Lambda),
+    Apply { function: Atom, args: Vec<Atom> },
+    /// A value of the sum type `ty`; `tag` is the constructor's index.
+    Construct { ty: Type, tag: u32, args: Vec<Atom> },
+    Match { scrutinee: Atom, arms: Vec<Arm>, otherwise: Option<Block> },
+
+    /// One array per result of the body; `inner` states, per result, the sizes of the body's array results (from outside the body).
+    Build { space: Vec<Axis>, body: Block, inner: Vec<Vec<Size>> },
+    /// `op` takes two times as many parameters as there are neutral elements; the body gives the elements.
+    Reduce { space: Vec<Axis>, op: Lambda, neutral: Vec<Atom>, body: Block, commutative: bool },
+    /// Inclusive prefixes along one axis; the results have the axis in front.
+    Scan { axis: Axis, op: Lambda, neutral: Vec<Atom>, body: Block },
+    /// `dest[ix] := dest[ix] op v` for every point; the body gives `rank` indices, then the values. Out of range is ignored.
+    Hist { space: Vec<Axis>, dest: Vec<Atom>, rank: usize, op: Lambda, neutral: Vec<Atom>, body: Block },
+    /// `dest[ix] := v` for every point; the body gives `rank` indices, then the values. Out of range is ignored; the last wins.
+    Scatter { space: Vec<Axis>, dest: Vec<Atom>, rank: usize, body: Block },
+
+    /// An array of the atoms (scalars, or arrays of one shape) whose element type is `ty`; `inner` are the sizes of an element.
+    ArrayLiteral { ty: Type, elements: Vec<Atom>, inner: Vec<Size> },
+    /// `array[i, j]`: an element, or a subarray where there are fewer indices than dimensions.
+    Index { array: Atom, indices: Vec<Atom> },
+    Slice { array: Atom, dims: Vec<SliceDim> },
+    /// `array` with the selected part replaced by `value` (an element or an array of the part's shape).
+    Update { array: Atom, dims: Vec<SliceDim>, value: Atom },
+    /// Result axis `k` is argument axis `permutation[k]`.
+    Transpose { array: Atom, permutation: Vec<usize> },
+    /// The same elements in row-major order under new dimensions; the element counts must agree.
+    Reshape { array: Atom, dims: Vec<Atom> },
+    /// End to end along the first axis.
+    Concat { arrays: Vec<Atom> },
+    /// The length of one axis.
+    Dim { array: Atom, axis: usize },
+
+    Loop(Box<Loop>),
+    /// Fails with the message unless the condition holds. Binds nothing.
+    Assert { condition: Atom, message: Vec<MessagePart> },
+    /// Both blocks, possibly at the same time; their results in order.
+    Par { left: Block, right: Block },
+    /// The block, with the wish that reverse mode recompute it rather than store its intermediates.
+    Recompute(Block),
+    /// Prints the values and returns them.
+    Trace { tag: Name, args: Vec<Atom> },
+
+    Differentiate(Box<Differentiate>),
+    Custom(Box<Custom>),
+
+    /// Opens an accumulator for each `init`, runs the body, returns the accumulated values and then the body's results.
+    WithAccumulators { handles: Vec<Binder>, init: Vec<Atom>, body: Block },
+    /// Adds `value` at the path inside the accumulator. Binds nothing.
+    Accumulate { handle: Atom, path: Vec<PathStep>, value: Atom },
+}
+
+/// A size stated by a term: known, or to be taken from the first value that has it (0 where there is none).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    Known(Atom),
+    FromValue,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    pub tag: u32,
+    pub binders: Vec<Binder>,
+    pub body: Block,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum SliceDim {
+    Index(Atom),
+    /// `count` elements from `start` in steps of `stride`. Missing trailing dimensions of a slice are taken whole.
+    Range { start: Atom, count: Atom, stride: Atom },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum MessagePart {
+    Text(String),
+    Value(Atom),
+}
+
+/// Binds the final carry, then the number of iterations (if asked for), then one array per emitted value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    pub carry: Vec<Binder>,
+    pub initial: Vec<Atom>,
+    pub form: LoopForm,
+    /// Its results are the next carry, then one value per emit.
+    pub body: Block,
+    /// Sizes of each emitted value; as many entries as emits.
+    pub emits: Vec<Vec<Size>>,
+    /// Whether the trip count (an `i64`) is a result.
+    pub counted: bool,
+    pub hints: LoopHints,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoopForm {
+    /// `index` (of the bound's integer type) runs over `0..bound`.
+    For { index: Binder, bound: Atom },
+    /// The condition sees the carry.
+    While { condition: Block },
+}
+
+/// What the source's attributes wish for the reverse pass. They never change a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopHints {
+    pub stripmine: Option<u32>,
+    pub bound: Option<u64>,
+    pub true_dependency: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// One tangent in, one tangent out.
+    Jvp,
+    /// One cotangent in, one cotangent out.
+    Vjp,
+    /// Many tangents: seeds and results have one more axis in front.
+    Jmp,
+    /// Many cotangents.
+    Mjp,
+}
+
+/// The derivative of `function` at `args`, applied to `seeds`. Binds the function's results first if `with_primal`, then the
+/// derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differentiate {
+    pub mode: Mode,
+    pub with_primal: bool,
+    pub function: Lambda,
+    pub args: Vec<Atom>,
+    pub seeds: Vec<Atom>,
+    /// How many seeds there are, in [`Mode::Jmp`] and [`Mode::Mjp`].
+    pub count: Option<Atom>,
+    pub unroll: bool,
+}
+
+/// A call of `function` whose derivative in one mode is given by `rule`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Custom {
+    pub kind: CustomKind,
+    pub function: Lambda,
+    pub rule: Lambda,
+    pub args: Vec<Atom>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CustomKind {
+    /// `rule(results, result cotangents)` gives the argument cotangents.
+    Vjp,
+    /// `function` gives `tape` values more, first, which are not results; `rule(tape, result cotangents)` gives the argument
+    /// cotangents.
+    VjpTape { tape: usize },
+    /// `rule(args, argument tangents)` gives the result tangents.
+    Jvp,
+}
+
+/// A step from a value into a part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathStep {
+    Index(Vec<Atom>),
+    Slice(Vec<SliceDim>),
+    /// Component `field` of the payload of constructor `tag`.
+    Payload { tag: u32, field: usize },
+}
+
+impl Program {
+    /// A new variable; `name` is only for people.
+    pub fn fresh(&mut self, name: impl Into<Name>) -> Var {
+        self.var_names.push(name.into());
+        Var(self.var_names.len() as u32 - 1)
+    }
+
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+}
+
+impl From<Var> for Atom {
+    fn from(var: Var) -> Atom {
+        Atom::Var(var)
+    }
+}
+
+impl From<Const> for Atom {
+    fn from(constant: Const) -> Atom {
+        Atom::Const(constant)
+    }
+}
+
+impl Atom {
+    pub fn i64(value: i64) -> Atom {
+        Atom::Const(Const::I64(value))
+    }
+
+    pub fn bool(value: bool) -> Atom {
+        Atom::Const(Const::Bool(value))
+    }
+}
