@@ -99,58 +99,145 @@ pub enum Op {
     /// Another name for each atom.
     Copy(Vec<Atom>),
     Prim(PrimOp, Vec<Atom>),
-    If { condition: Atom, then: Block, otherwise: Block },
-    Call { function: FunctionId, args: Vec<Atom> },
+    If {
+        condition: Atom,
+        then: Block,
+        otherwise: Block,
+    },
+    Call {
+        function: FunctionId,
+        args: Vec<Atom>,
+    },
     Closure(Lambda),
-    Apply { function: Atom, args: Vec<Atom> },
+    Apply {
+        function: Atom,
+        args: Vec<Atom>,
+    },
     /// A value of the sum type `ty`; `tag` is the constructor's index.
-    Construct { ty: Type, tag: u32, args: Vec<Atom> },
-    Match { scrutinee: Atom, arms: Vec<Arm>, otherwise: Option<Block> },
+    Construct {
+        ty: Type,
+        tag: u32,
+        args: Vec<Atom>,
+    },
+    Match {
+        scrutinee: Atom,
+        arms: Vec<Arm>,
+        otherwise: Option<Block>,
+    },
 
     /// One array per result of the body; `inner` states, per result, the sizes of the body's array results (from outside the body).
-    Build { space: Vec<Axis>, body: Block, inner: Vec<Vec<Size>> },
+    Build {
+        space: Vec<Axis>,
+        body: Block,
+        inner: Vec<Vec<Size>>,
+    },
     /// `op` takes two times as many parameters as there are neutral elements; the body gives the elements.
-    Reduce { space: Vec<Axis>, op: Lambda, neutral: Vec<Atom>, body: Block, commutative: bool },
+    Reduce {
+        space: Vec<Axis>,
+        op: Lambda,
+        neutral: Vec<Atom>,
+        body: Block,
+        commutative: bool,
+    },
     /// Inclusive prefixes along one axis; the results have the axis in front.
-    Scan { axis: Axis, op: Lambda, neutral: Vec<Atom>, body: Block },
+    Scan {
+        axis: Axis,
+        op: Lambda,
+        neutral: Vec<Atom>,
+        body: Block,
+    },
     /// `dest[ix] := dest[ix] op v` for every point; the body gives `rank` indices, then the values. Out of range is ignored.
-    Hist { space: Vec<Axis>, dest: Vec<Atom>, rank: usize, op: Lambda, neutral: Vec<Atom>, body: Block },
+    Hist {
+        space: Vec<Axis>,
+        dest: Vec<Atom>,
+        rank: usize,
+        op: Lambda,
+        neutral: Vec<Atom>,
+        body: Block,
+    },
     /// `dest[ix] := v` for every point; the body gives `rank` indices, then the values. Out of range is ignored; the last wins.
-    Scatter { space: Vec<Axis>, dest: Vec<Atom>, rank: usize, body: Block },
+    Scatter {
+        space: Vec<Axis>,
+        dest: Vec<Atom>,
+        rank: usize,
+        body: Block,
+    },
 
     /// An array of the atoms (scalars, or arrays of one shape) whose element type is `ty`; `inner` are the sizes of an element.
-    ArrayLiteral { ty: Type, elements: Vec<Atom>, inner: Vec<Size> },
+    ArrayLiteral {
+        ty: Type,
+        elements: Vec<Atom>,
+        inner: Vec<Size>,
+    },
     /// `array[i, j]`: an element, or a subarray where there are fewer indices than dimensions.
-    Index { array: Atom, indices: Vec<Atom> },
-    Slice { array: Atom, dims: Vec<SliceDim> },
+    Index {
+        array: Atom,
+        indices: Vec<Atom>,
+    },
+    Slice {
+        array: Atom,
+        dims: Vec<SliceDim>,
+    },
     /// `array` with the selected part replaced by `value` (an element or an array of the part's shape).
-    Update { array: Atom, dims: Vec<SliceDim>, value: Atom },
+    Update {
+        array: Atom,
+        dims: Vec<SliceDim>,
+        value: Atom,
+    },
     /// Result axis `k` is argument axis `permutation[k]`.
-    Transpose { array: Atom, permutation: Vec<usize> },
+    Transpose {
+        array: Atom,
+        permutation: Vec<usize>,
+    },
     /// The same elements in row-major order under new dimensions; the element counts must agree.
-    Reshape { array: Atom, dims: Vec<Atom> },
+    Reshape {
+        array: Atom,
+        dims: Vec<Atom>,
+    },
     /// End to end along the first axis.
-    Concat { arrays: Vec<Atom> },
+    Concat {
+        arrays: Vec<Atom>,
+    },
     /// The length of one axis.
-    Dim { array: Atom, axis: usize },
+    Dim {
+        array: Atom,
+        axis: usize,
+    },
 
     Loop(Box<Loop>),
     /// Fails with the message unless the condition holds. Binds nothing.
-    Assert { condition: Atom, message: Vec<MessagePart> },
+    Assert {
+        condition: Atom,
+        message: Vec<MessagePart>,
+    },
     /// Both blocks, possibly at the same time; their results in order.
-    Par { left: Block, right: Block },
+    Par {
+        left: Block,
+        right: Block,
+    },
     /// The block, with the wish that reverse mode recompute it rather than store its intermediates.
     Recompute(Block),
     /// Prints the values and returns them.
-    Trace { tag: Name, args: Vec<Atom> },
+    Trace {
+        tag: Name,
+        args: Vec<Atom>,
+    },
 
     Differentiate(Box<Differentiate>),
     Custom(Box<Custom>),
 
     /// Opens an accumulator for each `init`, runs the body, returns the accumulated values and then the body's results.
-    WithAccumulators { handles: Vec<Binder>, init: Vec<Atom>, body: Block },
+    WithAccumulators {
+        handles: Vec<Binder>,
+        init: Vec<Atom>,
+        body: Block,
+    },
     /// Adds `value` at the path inside the accumulator. Binds nothing.
-    Accumulate { handle: Atom, path: Vec<PathStep>, value: Atom },
+    Accumulate {
+        handle: Atom,
+        path: Vec<PathStep>,
+        value: Atom,
+    },
 }
 
 /// A size stated by a term: known, or to be taken from the first value that has it (0 where there is none).
@@ -171,7 +258,11 @@ pub struct Arm {
 pub enum SliceDim {
     Index(Atom),
     /// `count` elements from `start` in steps of `stride`. Missing trailing dimensions of a slice are taken whole.
-    Range { start: Atom, count: Atom, stride: Atom },
+    Range {
+        start: Atom,
+        count: Atom,
+        stride: Atom,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -263,7 +354,10 @@ pub enum PathStep {
     Index(Vec<Atom>),
     Slice(Vec<SliceDim>),
     /// Component `field` of the payload of constructor `tag`.
-    Payload { tag: u32, field: usize },
+    Payload {
+        tag: u32,
+        field: usize,
+    },
 }
 
 impl Program {

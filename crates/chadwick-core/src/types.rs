@@ -201,9 +201,7 @@ impl Type {
         match (self, other) {
             (Type::Array(a), Type::Array(b)) => {
                 let dims_agree = |(a, b): (&Dim, &Dim)| *a == Dim::Any || *b == Dim::Any || a == b;
-                a.element.compatible(&b.element)
-                    && a.dims.len() == b.dims.len()
-                    && a.dims.iter().zip(&b.dims).all(dims_agree)
+                a.element.compatible(&b.element) && a.dims.len() == b.dims.len() && a.dims.iter().zip(&b.dims).all(dims_agree)
             }
             (Type::Sum(a), Type::Sum(b)) => {
                 a.len() == b.len()
