@@ -165,9 +165,18 @@ pub enum ModuleTypeExpKind {
     Name(QualName),
     Specs(Vec<Spec>),
     /// `mt with t 'a = ty`
-    With { base: Box<ModuleTypeExp>, name: QualName, params: Vec<TypeParam>, body: TypeExp },
+    With {
+        base: Box<ModuleTypeExp>,
+        name: QualName,
+        params: Vec<TypeParam>,
+        body: TypeExp,
+    },
     /// `(p: mt) -> mt`, or without a name.
-    Arrow { param: Option<Ident>, from: Box<ModuleTypeExp>, to: Box<ModuleTypeExp> },
+    Arrow {
+        param: Option<Ident>,
+        from: Box<ModuleTypeExp>,
+        to: Box<ModuleTypeExp>,
+    },
     Error,
 }
 
@@ -206,7 +215,11 @@ pub enum TypeExpKind {
     /// `*t`
     Unique(Box<TypeExp>),
     /// `a -> b`, `(x: a) -> b`
-    Arrow { param: Option<Ident>, from: Box<TypeExp>, to: Box<TypeExp> },
+    Arrow {
+        param: Option<Ident>,
+        from: Box<TypeExp>,
+        to: Box<TypeExp>,
+    },
     /// `#a t u | #b`
     Sum(Vec<(Ident, Vec<TypeExp>)>),
     /// `?[n][m].t`
@@ -316,15 +329,28 @@ pub enum ExpKind {
     If(Box<Exp>, Box<Exp>, Box<Exp>),
     Loop(Box<LoopExp>),
     Match(Box<Exp>, Vec<(Pattern, Exp)>),
-    Lambda { params: Vec<Pattern>, result: Option<TypeExp>, body: Box<Exp> },
+    Lambda {
+        params: Vec<Pattern>,
+        result: Option<TypeExp>,
+        body: Box<Exp>,
+    },
     Assert(Box<Exp>, Box<Exp>),
     /// `e : t`
     Ascribe(Box<Exp>, TypeExp),
     /// `e :> t`
     Coerce(Box<Exp>, TypeExp),
-    Range { first: Box<Exp>, second: Option<Box<Exp>>, end: RangeEnd, last: Box<Exp> },
+    Range {
+        first: Box<Exp>,
+        second: Option<Box<Exp>>,
+        end: RangeEnd,
+        last: Box<Exp>,
+    },
     /// `e with path = value`
-    Update { target: Box<Exp>, path: Vec<Access>, value: Box<Exp> },
+    Update {
+        target: Box<Exp>,
+        path: Vec<Access>,
+        value: Box<Exp>,
+    },
     Attributed(Attribute, Box<Exp>),
     /// `???`
     Hole,
@@ -358,7 +384,12 @@ pub enum Access {
 pub enum IndexPart {
     Index(Exp),
     /// `i:j:s`, each part optional.
-    Slice { start: Option<Exp>, end: Option<Exp>, stride: Option<Exp>, span: Span },
+    Slice {
+        start: Option<Exp>,
+        end: Option<Exp>,
+        stride: Option<Exp>,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
