@@ -381,6 +381,7 @@ pub enum Access {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "indices are few, and a slice without boxes is easier to match")]
 pub enum IndexPart {
     Index(Exp),
     /// `i:j:s`, each part optional.

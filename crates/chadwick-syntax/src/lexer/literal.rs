@@ -201,7 +201,7 @@ impl Lexer<'_> {
     fn escape(&mut self) -> Option<char> {
         let start = self.at;
         self.at += 1;
-        let Some(c) = self.peek() else { return None };
+        let c = self.peek()?;
         if c == '\n' {
             return None;
         }

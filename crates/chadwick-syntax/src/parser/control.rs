@@ -10,11 +10,12 @@ use crate::lexer::{Keyword, TokenKind};
 
 impl Parser<'_> {
     pub(super) fn at_open_expression(&self) -> bool {
-        match self.kind() {
-            TokenKind::Keyword(Keyword::Let | Keyword::If | Keyword::Loop | Keyword::Match | Keyword::Assert) => true,
-            TokenKind::Backslash | TokenKind::AttributeOpen => true,
-            _ => false,
-        }
+        matches!(
+            self.kind(),
+            TokenKind::Keyword(Keyword::Let | Keyword::If | Keyword::Loop | Keyword::Match | Keyword::Assert)
+                | TokenKind::Backslash
+                | TokenKind::AttributeOpen
+        )
     }
 
     pub(super) fn open_expression(&mut self) -> Exp {

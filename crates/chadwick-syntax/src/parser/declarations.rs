@@ -44,6 +44,7 @@ impl Parser<'_> {
         let doc = self.take_doc();
         let start = self.here();
         let attributes = self.attributes();
+        let doc = doc.or_else(|| self.take_doc());
         let kind = match self.kind() {
             TokenKind::Keyword(Keyword::Def | Keyword::Entry | Keyword::Let) => self.value_declaration(),
             TokenKind::Keyword(Keyword::Type) => self.type_declaration(),
@@ -174,7 +175,7 @@ impl Parser<'_> {
     pub(super) fn infix_definition_at(&self, ahead: usize) -> bool {
         let token = self.peek_at(ahead);
         match token.kind {
-            TokenKind::Symbol => !super::split_glued_operator(self.token_text(token)).is_some_and(|(front, _)| front == "="),
+            TokenKind::Symbol => super::split_glued_operator(self.token_text(token)).is_none_or(|(front, _)| front != "="),
             TokenKind::Backtick => true,
             _ => false,
         }

@@ -28,6 +28,7 @@ use crate::ast::{Exp, Literal, Program, TypeExp};
 use crate::lexer::{Keyword, Lexed, LiteralKind, Token, TokenKind, lex};
 
 pub use operators::split_glued_operator;
+pub(crate) use operators::{PREFIX_LEVEL, RIGHT_ASSOCIATIVE_LEVEL, operator_level};
 
 /// How high a syntax tree may be, roughly: a pass that needs up to 1 KiB of stack per level fits the usual 8 MiB main thread.
 pub const MAX_DEPTH: u32 = 4_000;

@@ -211,6 +211,7 @@ impl Parser<'_> {
         let doc = self.take_doc();
         let start = self.here();
         let attributes = self.attributes();
+        let doc = doc.or_else(|| self.take_doc());
         let kind = match self.kind() {
             TokenKind::Keyword(Keyword::Val) => {
                 self.advance();
