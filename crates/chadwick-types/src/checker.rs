@@ -1,0 +1,206 @@
+//! The state of a check, and how it reports.
+
+use crate::env::{Env, Locals, Scope, Term, ValueEntry};
+use crate::sizes::{Deferred, KnownFunction};
+use crate::tree::{Definition, NamedType, SizeCheck};
+use crate::ty::{NamedId, ParamId, Scheme, Size, Type, VarId};
+use crate::unify::{Constraint, Mismatch, OnSizes, SizeState, TypeState};
+use chadwick_source::{Diagnostic, FileId, Name, SourceMap, Span};
+use chadwick_syntax::ast;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// What is known of a value variable.
+#[derive(Clone, Debug)]
+pub struct VarInfo {
+    pub name: Name,
+    /// How many blocks were open where it was bound; 0 for top-level definitions.
+    pub depth: u32,
+    /// For an `i64` bound to a size: which.
+    pub size: Option<Size>,
+}
+
+/// All parsed files of a program: imports are resolved, nothing is read here.
+#[derive(Default)]
+pub struct Sources {
+    pub files: FxHashMap<FileId, Rc<ast::Program>>,
+    /// Which file an import in a file means.
+    pub imports: FxHashMap<(FileId, String), FileId>,
+    /// Opened in order before any other file.
+    pub prelude: Vec<FileId>,
+    pub root: FileId,
+}
+
+pub struct Checker<'a> {
+    pub sources: &'a Sources,
+    pub map: &'a SourceMap,
+    pub diagnostics: Vec<Diagnostic>,
+
+    pub vars: Vec<VarInfo>,
+    pub named: Vec<NamedType>,
+    pub next_param: u32,
+    pub definitions: Vec<Rc<Definition>>,
+    pub entries: Vec<VarId>,
+    pub known_functions: FxHashMap<VarId, KnownFunction>,
+    /// Abstract types that may be looked through just now.
+    pub transparent: FxHashSet<NamedId>,
+    /// What the type parameters of overloaded definitions may be.
+    pub param_classes: FxHashMap<ParamId, Constraint>,
+
+    pub env: Env,
+    /// The prelude's names: where every file starts.
+    pub base: Env,
+    /// Scopes below the one being defined that `local` and `import` put there.
+    pub local_frames: u32,
+    pub module_depth: u32,
+    pub locals: Locals,
+    pub file: FileId,
+    pub imported: FxHashMap<FileId, Option<Rc<Scope>>>,
+
+    /// Of the definition being checked.
+    pub type_vars: Vec<TypeState>,
+    pub size_vars: Vec<SizeState>,
+    pub check_sets: Vec<Vec<SizeCheck>>,
+    pub deferred: Vec<Deferred>,
+    pub ambient_checks: Option<u32>,
+    pub level: u32,
+    pub depth: u32,
+}
+
+impl<'a> Checker<'a> {
+    pub fn new(sources: &'a Sources, map: &'a SourceMap) -> Self {
+        Checker {
+            sources,
+            map,
+            diagnostics: Vec::new(),
+            vars: Vec::new(),
+            named: Vec::new(),
+            next_param: 0,
+            definitions: Vec::new(),
+            entries: Vec::new(),
+            known_functions: FxHashMap::default(),
+            transparent: FxHashSet::default(),
+            param_classes: FxHashMap::default(),
+            env: Env::default(),
+            base: Env::default(),
+            local_frames: 0,
+            module_depth: 0,
+            locals: Locals::default(),
+            file: sources.root,
+            imported: FxHashMap::default(),
+            type_vars: Vec::new(),
+            size_vars: Vec::new(),
+            check_sets: Vec::new(),
+            deferred: Vec::new(),
+            ambient_checks: None,
+            level: 0,
+            depth: 0,
+        }
+    }
+
+    pub fn fresh_var(&mut self, name: Name) -> VarId {
+        self.vars.push(VarInfo { name, depth: self.depth, size: None });
+        VarId(self.vars.len() as u32 - 1)
+    }
+
+    pub fn fresh_param(&mut self) -> ParamId {
+        self.next_param += 1;
+        ParamId(self.next_param - 1)
+    }
+
+    pub fn fresh_named(&mut self, named: NamedType) -> NamedId {
+        self.named.push(named);
+        NamedId(self.named.len() as u32 - 1)
+    }
+
+    pub fn bind_local(&mut self, name: &Name, id: VarId, scheme: Scheme) {
+        self.locals.bind(name.clone(), Term::Value(ValueEntry { id, scheme: Rc::new(scheme) }));
+    }
+
+    pub fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Diagnostic::error(code, span, message))
+    }
+
+    pub fn warning(&mut self, code: &'static str, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Diagnostic::warning(code, span, message))
+    }
+
+    pub fn report(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        let index = self.diagnostics.len();
+        self.diagnostics.push(diagnostic);
+        &mut self.diagnostics[index]
+    }
+
+    /// A type as a person would write it; solved variables are replaced.
+    pub fn show(&self, ty: &Type) -> String {
+        let text = self.resolve(ty).to_string();
+        const LIMIT: usize = 300;
+        match text.char_indices().nth(LIMIT) {
+            Some((at, _)) => format!("{}…", &text[..at]),
+            None => text,
+        }
+    }
+
+    /// Unifies and reports a mismatch as an error about `what`.
+    pub fn expect(&mut self, expected: &Type, actual: &Type, on_sizes: OnSizes, span: Span, what: &str) -> bool {
+        match self.unify(expected, actual, on_sizes, span) {
+            Ok(()) => true,
+            Err(mismatch) => {
+                let (expected, actual) = (self.show(expected), self.show(actual));
+                let label = format!("this has type {actual}");
+                let diagnostic = match &mismatch {
+                    Mismatch::Types(..) => Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}")),
+                    other => {
+                        self.report_mismatch(other, span);
+                        let Some(last) = self.diagnostics.last_mut() else { return false };
+                        last.primary.text = label;
+                        return false;
+                    }
+                };
+                let mut diagnostic = diagnostic.here(label);
+                if let Mismatch::Types(inner_expected, inner_actual) = &mismatch {
+                    diagnostic.hint = self.mismatch_hint(inner_expected, inner_actual);
+                }
+                self.diagnostics.push(diagnostic);
+                false
+            }
+        }
+    }
+
+    fn mismatch_hint(&self, expected: &Type, actual: &Type) -> Option<String> {
+        match (self.shallow(expected), self.shallow(actual)) {
+            (Type::Prim(expected), Type::Prim(actual)) if expected.is_float() || expected.is_integer() => {
+                Some(format!("convert it: `{}.{} e`", expected.name(), actual.name()))
+            }
+            (_, Type::Arrow(_)) => Some(String::from("a function is given here; is an argument missing?")),
+            (expected, actual) => {
+                let (expected, actual) = (self.show(&expected), self.show(&actual));
+                Some(format!("the parts that differ are {expected} and {actual}"))
+            }
+        }
+    }
+
+    pub fn report_mismatch(&mut self, mismatch: &Mismatch, span: Span) {
+        match mismatch {
+            Mismatch::Types(expected, actual) => {
+                let (expected, actual) = (self.show(expected), self.show(actual));
+                self.error("E0201", span, format!("expected {expected}, found {actual}"));
+            }
+            Mismatch::Sizes(expected, actual) => {
+                self.error("E0202", span, format!("sizes {expected} and {actual} can never be equal")).hint =
+                    Some(String::from("give both arrays the same length"));
+            }
+            Mismatch::Infinite(ty) => {
+                let ty = self.show(ty);
+                self.error("E0203", span, format!("a type would have to contain itself: {ty}"));
+            }
+            Mismatch::Constraint(text) => {
+                self.error("E0204", span, text.clone());
+            }
+            Mismatch::Consumption => {
+                self.error("E0205", span, "a function that consumes its argument is given where a non-consuming one is expected")
+                    .hint = Some(String::from("wrap it: `\\x -> f (copy x)`"));
+            }
+        }
+    }
+}

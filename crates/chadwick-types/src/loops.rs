@@ -1,0 +1,281 @@
+//! Loops. A size of the carried value is fixed if the body keeps it, and changes from iteration to iteration if it does not.
+//!
+//! The body is checked with all sizes fixed first; where its result disagrees, the attempt is taken back and repeated with those
+//! sizes changing.
+
+use crate::checker::Checker;
+use crate::exp::{error_exp, open};
+use crate::pattern::Bindings;
+use crate::sizes::Deferred;
+use crate::subst::Subst;
+use crate::tree::{Exp, ExpKind, Loop, LoopForm, SizeCheck};
+use crate::ty::{Scheme, Size, Type, VarId};
+use crate::type_exp::Anonymous;
+use crate::unify::{Constraint, OnSizes, PrimSet, SizeState, TypeState};
+use chadwick_source::{Name, Span};
+use chadwick_syntax::ast;
+
+/// Inference state that an attempt may change.
+pub struct Saved {
+    type_vars: Vec<TypeState>,
+    size_vars: Vec<SizeState>,
+    check_sets: Vec<Vec<SizeCheck>>,
+    deferred: Vec<Deferred>,
+    ambient_checks: Option<u32>,
+    diagnostics: usize,
+}
+
+impl Checker<'_> {
+    pub fn save(&self) -> Saved {
+        Saved {
+            type_vars: self.type_vars.clone(),
+            size_vars: self.size_vars.clone(),
+            check_sets: self.check_sets.clone(),
+            deferred: self.deferred.clone(),
+            ambient_checks: self.ambient_checks,
+            diagnostics: self.diagnostics.len(),
+        }
+    }
+
+    pub fn restore(&mut self, saved: Saved) {
+        self.type_vars = saved.type_vars;
+        self.size_vars = saved.size_vars;
+        self.check_sets = saved.check_sets;
+        self.deferred = saved.deferred;
+        self.ambient_checks = saved.ambient_checks;
+        self.diagnostics.truncate(saved.diagnostics);
+    }
+
+    pub fn loop_exp(&mut self, parts: &ast::LoopExp, hint: Option<&Type>, span: Span) -> Exp {
+        let initial_hint = match &parts.pattern.kind {
+            ast::PatternKind::Ascribe(_, annotation) if parts.sizes.is_empty() => {
+                Some(self.type_exp(annotation, Anonymous::Infer).ty)
+            }
+            _ => hint.cloned(),
+        };
+        let initial = match &parts.initial {
+            Some(exp) => self.exp(exp, initial_hint.as_ref()),
+            None => match pattern_as_exp(&parts.pattern) {
+                Some(exp) => self.exp(&exp, None),
+                None => {
+                    self.error("E0270", parts.pattern.span, "a loop without initial value needs a pattern of names").hint =
+                        Some(String::from("write `loop p = e for …`"));
+                    return error_exp(span);
+                }
+            },
+        };
+        let initial = self.open_hidden(initial);
+        let form = self.loop_header(&parts.form);
+        let mut varying: Vec<usize> = Vec::new();
+        for attempt in 0.. {
+            let saved = self.save();
+            let outcome = self.attempt_loop(parts, &initial, &form, &varying, span);
+            let fresh: Vec<usize> = outcome.disagreeing.iter().copied().filter(|at| !varying.contains(at)).collect();
+            if fresh.is_empty() || attempt > 16 {
+                return outcome.exp;
+            }
+            self.restore(saved);
+            varying.extend(fresh);
+        }
+        error_exp(span)
+    }
+
+    fn loop_header(&mut self, form: &ast::LoopForm) -> Header {
+        match form {
+            ast::LoopForm::For(_, bound) => {
+                let bound = self.exp(bound, None);
+                if self.constrain(&bound.ty, Constraint::prims(PrimSet::SIGNED), bound.span).is_err() {
+                    let shown = self.show(&bound.ty);
+                    self.error("E0271", bound.span, format!("the bound of a loop must be a signed integer, not {shown}")).hint =
+                        Some(format!("convert it: `i64.{shown} e`"));
+                }
+                Header::For(bound)
+            }
+            ast::LoopForm::ForIn(_, array) => {
+                let array = self.exp(array, None);
+                let array = self.open_hidden(array);
+                let element = match self.shallow(&array.ty) {
+                    Type::Array(_, element) => (*element).clone(),
+                    _ => {
+                        let element = self.fresh_type(array.span);
+                        let expected = Type::array(self.fresh_size(), element.clone());
+                        self.expect(&expected, &array.ty, OnSizes::Ignore, array.span, "`for … in` runs over an array");
+                        element
+                    }
+                };
+                Header::ForIn(array, element)
+            }
+            ast::LoopForm::While(_) => Header::While,
+        }
+    }
+
+    fn attempt_loop(&mut self, parts: &ast::LoopExp, initial: &Exp, form: &Header, varying: &[usize], span: Span) -> Attempt {
+        let mark = self.locals.mark();
+        let depth = self.depth;
+        self.depth += 1;
+        let mut carried_names = Vec::new();
+        let initial_type = self.resolve(&initial.ty);
+        let carried = self.vary(&initial_type, varying, &mut 0, &mut carried_names);
+        let sizes: Vec<_> = parts
+            .sizes
+            .iter()
+            .map(|name| {
+                let size = self.fresh_size();
+                let id = self.fresh_var(name.name.clone());
+                self.vars[id.0 as usize].size = Some(size.clone());
+                self.bind_local(&name.name, id, Scheme::mono(Type::i64()));
+                (id, name.name.clone(), size)
+            })
+            .collect();
+        let checks = self.new_checks();
+        let mut bindings = Bindings::default();
+        let pattern = self.pattern(&parts.pattern, &carried, Anonymous::Infer, checks, &mut bindings);
+        let typed_form = match (&parts.form, form) {
+            (ast::LoopForm::For(name, _), Header::For(bound)) => {
+                let id = self.fresh_var(name.name.clone());
+                self.bind_local(&name.name, id, Scheme::mono(bound.ty.clone()));
+                LoopForm::For(id, name.name.clone(), bound.clone())
+            }
+            (ast::LoopForm::ForIn(element_pattern, _), Header::ForIn(array, element)) => {
+                let element_pattern = self.pattern(element_pattern, element, Anonymous::Infer, OnSizes::Ignore, &mut bindings);
+                LoopForm::ForIn(element_pattern, array.clone())
+            }
+            (ast::LoopForm::While(condition), _) => {
+                let condition = self.exp(condition, Some(&Type::bool()));
+                self.expect(&Type::bool(), &condition.ty, OnSizes::Ignore, condition.span, "the condition of a loop must be a bool");
+                LoopForm::While(condition)
+            }
+            _ => LoopForm::While(error_exp(span)),
+        };
+        let mut body = self.exp(&parts.body, Some(&carried));
+        self.expect(&carried, &body.ty, OnSizes::Ignore, body.span, "the body of the loop and its initial value differ in type");
+        let disagreeing = self.disagreeing(&carried, &body.ty);
+        self.depth = depth;
+        self.locals.undo_to(mark);
+
+        // Outside, every changing size is what the result has.
+        let mut subst = Subst::default();
+        let mut opened = Vec::new();
+        for (id, name) in &carried_names {
+            let fresh = self.fresh_var(name.clone());
+            opened.push((fresh, name.clone()));
+            subst.sizes.insert(*id, Size::Name(fresh, name.clone()));
+        }
+        let result = subst.ty(&self.resolve(&carried));
+        if !sizes.is_empty() {
+            let (ty, body_span) = (body.ty.clone(), body.span);
+            body = Exp { kind: ExpKind::LetSizes(sizes, Box::new(body)), ty, span: body_span };
+        }
+        let (ty, body_span) = (body.ty.clone(), body.span);
+        let body = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(body)), ty, span: body_span };
+        let kind = ExpKind::Loop(Box::new(Loop {
+            pattern,
+            initial: initial.clone(),
+            varying: carried_names,
+            form: typed_form,
+            body,
+            attributes: bindings.attributes,
+        }));
+        Attempt { exp: open(opened, Exp { kind, ty: result, span }), disagreeing }
+    }
+
+    /// The type with the sizes at the given positions (counted in order) replaced by fresh names.
+    fn vary(&mut self, ty: &Type, varying: &[usize], position: &mut usize, names: &mut Vec<(VarId, Name)>) -> Type {
+        match ty {
+            Type::Array(size, element) => {
+                let at = *position;
+                *position += 1;
+                let size = if varying.contains(&at) {
+                    let name = Name::from("k");
+                    let id = self.fresh_var(name.clone());
+                    names.push((id, name.clone()));
+                    Size::Name(id, name)
+                } else {
+                    size.clone()
+                };
+                Type::array(size, self.vary(element, varying, position, names))
+            }
+            Type::Record(fields) => Type::Record(
+                fields.iter().map(|(name, ty)| (name.clone(), self.vary(ty, varying, position, names))).collect(),
+            ),
+            Type::Sum(constructors) => Type::Sum(
+                constructors
+                    .iter()
+                    .map(|(name, payload)| {
+                        (name.clone(), payload.iter().map(|ty| self.vary(ty, varying, position, names)).collect())
+                    })
+                    .collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
+    /// Positions at which the sizes of two types of one structure differ.
+    fn disagreeing(&self, left: &Type, right: &Type) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.compare_sizes(&self.resolve(left), &self.resolve(right), &mut 0, &mut found);
+        found
+    }
+
+    fn compare_sizes(&self, left: &Type, right: &Type, position: &mut usize, found: &mut Vec<usize>) {
+        match (left, right) {
+            (Type::Array(left_size, left), Type::Array(right_size, right)) => {
+                let unknown = |size: &Size| matches!(size, Size::Unknown);
+                if unknown(left_size) || unknown(right_size) || !self.same_size(left_size, right_size) {
+                    found.push(*position);
+                }
+                *position += 1;
+                self.compare_sizes(left, right, position, found);
+            }
+            (Type::Record(left), Type::Record(right)) => {
+                left.iter().zip(right.iter()).for_each(|(left, right)| self.compare_sizes(&left.1, &right.1, position, found));
+            }
+            (Type::Sum(left), Type::Sum(right)) => left
+                .iter()
+                .zip(right.iter())
+                .flat_map(|(left, right)| left.1.iter().zip(&right.1))
+                .for_each(|(left, right)| self.compare_sizes(left, right, position, found)),
+            _ => {}
+        }
+    }
+}
+
+enum Header {
+    For(Exp),
+    ForIn(Exp, Type),
+    While,
+}
+
+struct Attempt {
+    exp: Exp,
+    disagreeing: Vec<usize>,
+}
+
+/// The initial value of `loop p for …`: the variables of the pattern.
+fn pattern_as_exp(pattern: &ast::Pattern) -> Option<ast::Exp> {
+    let span = pattern.span;
+    let kind = match &pattern.kind {
+        ast::PatternKind::Name(name) => {
+            ast::ExpKind::Name(ast::QualName::unqualified(ast::Ident { name: name.clone(), span }))
+        }
+        ast::PatternKind::Tuple(parts) => {
+            ast::ExpKind::Tuple(parts.iter().map(pattern_as_exp).collect::<Option<Vec<_>>>()?)
+        }
+        ast::PatternKind::Record(fields) => ast::ExpKind::Record(
+            fields
+                .iter()
+                .map(|(name, inner)| match inner {
+                    Some(inner) => pattern_as_exp(inner).map(|exp| (name.clone(), Some(exp))),
+                    None => Some((name.clone(), None)),
+                })
+                .collect::<Option<Vec<_>>>()?,
+        ),
+        ast::PatternKind::Ascribe(inner, annotation) => {
+            ast::ExpKind::Ascribe(Box::new(pattern_as_exp(inner)?), (**annotation).clone())
+        }
+        ast::PatternKind::Attributed(_, inner) => return pattern_as_exp(inner),
+        _ => return None,
+    };
+    Some(ast::Exp { kind, span })
+}
+

@@ -1,0 +1,394 @@
+//! Module types: what a module must have, and what of it can be seen.
+
+use crate::checker::Checker;
+use crate::env::{Module, Scope, Term, TypeEntry, TypeEntryParam, ValueEntry};
+use crate::subst::Subst;
+use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, NamedBody, NamedParam, NamedType};
+use crate::ty::{NamedId, Scheme, Size, Type, TypeArg};
+use crate::type_exp::Anonymous;
+use chadwick_source::{Name, Span};
+use chadwick_syntax::ast::{self, ModuleTypeExpKind, SpecKind};
+use std::rc::Rc;
+
+/// A module type with its includes unfolded and its refinements at hand.
+#[derive(Default)]
+struct Flat {
+    specs: Vec<ast::Spec>,
+    refinements: Vec<Refinement>,
+}
+
+/// Whether types that a module type leaves open are hidden by it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Hiding {
+    Opaque,
+    /// For the argument of a parametric module, whose body was checked against the module type alone.
+    Transparent,
+}
+
+struct Refinement {
+    name: ast::QualName,
+    entry: TypeEntry,
+}
+
+impl Checker<'_> {
+    /// The module seen through a module type.
+    pub fn ascribe(&mut self, module: &Rc<Module>, signature: &ast::ModuleTypeExp, span: Span) -> Option<Rc<Module>> {
+        self.ascribe_as(module, signature, Hiding::Opaque, span)
+    }
+
+    pub fn ascribe_as(
+        &mut self,
+        module: &Rc<Module>,
+        signature: &ast::ModuleTypeExp,
+        hiding: Hiding,
+        span: Span,
+    ) -> Option<Rc<Module>> {
+        if let ModuleTypeExpKind::Arrow { .. } = &signature.kind {
+            return match &**module {
+                Module::Functor(_) => Some(module.clone()),
+                Module::Structure(_) => {
+                    self.error("E0296", span, "a parametric module is expected here");
+                    None
+                }
+            };
+        }
+        let Module::Structure(scope) = &**module else {
+            self.error("E0297", span, "a module is expected here, not a parametric one; apply it first");
+            return None;
+        };
+        let scope = scope.clone();
+        self.with_signature(signature, |checker, flat| checker.match_structure(&scope, &flat, hiding, span))
+    }
+
+    /// A module that has just what the module type promises, for checking the body of a parametric module.
+    pub fn pretend(&mut self, signature: &ast::ModuleTypeExp) -> Option<Rc<Module>> {
+        if let ModuleTypeExpKind::Arrow { .. } = &signature.kind {
+            return None;
+        }
+        self.with_signature(signature, |checker, flat| {
+            checker.env.push(Rc::default());
+            let mut result = Scope::default();
+            for spec in &flat.specs {
+                match &spec.kind {
+                    SpecKind::Type { name, params, body, .. } => {
+                        let refined = flat.refinements.iter().find(|refinement| refinement.name.name.name == name.name);
+                        let entry = match (refined, body) {
+                            (Some(refinement), _) => refinement.entry.clone(),
+                            (None, Some(body)) => checker.type_entry(params, body),
+                            (None, None) => checker.abstract_entry(&name.name, params, NamedBody::Opaque).1,
+                        };
+                        checker.env.innermost().types.insert(name.name.clone(), entry.clone());
+                        result.types.insert(name.name.clone(), entry);
+                    }
+                    SpecKind::Value { name, params, ty } => {
+                        let scheme = checker.spec_scheme(params, ty);
+                        let id = checker.fresh_var(name.name.clone());
+                        let term = Term::Value(ValueEntry { id, scheme: Rc::new(scheme) });
+                        result.terms.insert(name.name.clone(), term);
+                    }
+                    SpecKind::Module(name, inner) => {
+                        if let Some(module) = checker.pretend(inner) {
+                            checker.env.innermost().terms.insert(name.name.clone(), Term::Module(module.clone()));
+                            result.terms.insert(name.name.clone(), Term::Module(module));
+                        }
+                    }
+                    SpecKind::Include(_) => {}
+                }
+            }
+            checker.env.pop();
+            Some(Rc::new(Module::Structure(Rc::new(result))))
+        })
+    }
+
+    /// Unfolds a module type and runs `use_it` where its names are in scope.
+    fn with_signature<T>(
+        &mut self,
+        signature: &ast::ModuleTypeExp,
+        use_it: impl FnOnce(&mut Self, Flat) -> Option<T>,
+    ) -> Option<T> {
+        let mut flat = Flat::default();
+        let env = self.env.clone();
+        let found = self.flatten(signature, &mut flat, 0);
+        let result = if found { use_it(self, flat) } else { None };
+        self.env = env;
+        result
+    }
+
+    /// Collects specs and refinements. Afterwards the environment is the one in which the specs were written.
+    fn flatten(&mut self, signature: &ast::ModuleTypeExp, flat: &mut Flat, depth: usize) -> bool {
+        if depth > 100 {
+            self.error("E0293", signature.span, "module types are nested too deeply");
+            return false;
+        }
+        match &signature.kind {
+            ModuleTypeExpKind::Error | ModuleTypeExpKind::Arrow { .. } => false,
+            ModuleTypeExpKind::Name(name) => {
+                let found = if name.qualifiers.is_empty() {
+                    self.env.signature(&name.name.name).cloned()
+                } else {
+                    match self.find_module(&name.qualifiers).as_deref() {
+                        Some(Module::Structure(scope)) => scope.signatures.get(&name.name.name).cloned(),
+                        _ => None,
+                    }
+                };
+                let Some(entry) = found else {
+                    self.error("E0298", name.span(), format!("unknown module type {name}"));
+                    return false;
+                };
+                self.env = entry.env.clone();
+                self.flatten(&entry.exp.clone(), flat, depth + 1)
+            }
+            ModuleTypeExpKind::With { base, name, params, body } => {
+                let entry = self.type_entry(params, body);
+                flat.refinements.push(Refinement { name: name.clone(), entry });
+                self.flatten(base, flat, depth + 1)
+            }
+            ModuleTypeExpKind::Specs(specs) => {
+                for spec in specs {
+                    match &spec.kind {
+                        SpecKind::Include(inner) => {
+                            let env = self.env.clone();
+                            if !self.flatten(inner, flat, depth + 1) {
+                                return false;
+                            }
+                            self.env = env;
+                        }
+                        _ => flat.specs.push(spec.clone()),
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    fn match_structure(&mut self, scope: &Scope, flat: &Flat, hiding: Hiding, span: Span) -> Option<Rc<Module>> {
+        let mut result = Scope::default();
+        let mut abstracted: Vec<NamedId> = Vec::new();
+        self.env.push(Rc::default());
+        for spec in &flat.specs {
+            match &spec.kind {
+                SpecKind::Type { name, params, body, .. } => {
+                    let Some(actual) = scope.types.get(&name.name).cloned() else {
+                        self.error("E0299", span, format!("the module has no type {}", name.name))
+                            .secondary
+                            .push(chadwick_source::Label { span: spec.span, text: String::from("asked for here") });
+                        continue;
+                    };
+                    if actual.params.len() != params.len() {
+                        self.error("E0208", span, format!("type {} has another number of parameters", name.name));
+                        continue;
+                    }
+                    let refined = flat.refinements.iter().find(|refinement| refinement.name.name.name == name.name);
+                    let entry = match (refined, body) {
+                        (Some(refinement), _) => {
+                            self.require_same_type(&refinement.entry.clone(), &actual, &name.name, span);
+                            refinement.entry.clone()
+                        }
+                        (None, Some(body)) => {
+                            let written = self.type_entry(params, body);
+                            self.require_same_type(&written, &actual, &name.name, span);
+                            written
+                        }
+                        (None, None) if hiding == Hiding::Transparent => actual,
+                        (None, None) => {
+                            let subst = self.align(&actual, params);
+                            let (entry_params, representation) = (subst.1, subst.0.ty(&actual.body));
+                            let id = self.abstract_with(&name.name, params, entry_params, representation);
+                            abstracted.push(id.0);
+                            id.1
+                        }
+                    };
+                    self.env.innermost().types.insert(name.name.clone(), entry.clone());
+                    result.types.insert(name.name.clone(), entry);
+                }
+                SpecKind::Value { name, params, ty } => {
+                    let wanted = self.spec_scheme(params, ty);
+                    match scope.terms.get(&name.name).cloned() {
+                        Some(Term::Value(actual)) => {
+                            self.transparent.extend(abstracted.iter().copied());
+                            let entry = self.match_value(&name.name, &actual, wanted, span);
+                            abstracted.iter().for_each(|id| {
+                                self.transparent.remove(id);
+                            });
+                            result.terms.insert(name.name.clone(), Term::Value(entry));
+                        }
+                        _ => {
+                            self.error("E0299", span, format!("the module has no value {}", name.name))
+                                .secondary
+                                .push(chadwick_source::Label { span: spec.span, text: String::from("asked for here") });
+                        }
+                    }
+                }
+                SpecKind::Module(name, signature) => match scope.terms.get(&name.name).cloned() {
+                    Some(Term::Module(inner)) => {
+                        if let Some(module) = self.ascribe_as(&inner, signature, hiding, span) {
+                            self.env.innermost().terms.insert(name.name.clone(), Term::Module(module.clone()));
+                            result.terms.insert(name.name.clone(), Term::Module(module));
+                        }
+                    }
+                    _ => {
+                        self.error("E0299", span, format!("the module has no module {}", name.name));
+                    }
+                },
+                SpecKind::Include(_) => {}
+            }
+        }
+        self.env.pop();
+        Some(Rc::new(Module::Structure(Rc::new(result))))
+    }
+
+    /// A value seen at the type of its spec: itself if that says the same, else a definition that uses it there.
+    fn match_value(&mut self, name: &Name, actual: &ValueEntry, wanted: Scheme, span: Span) -> ValueEntry {
+        self.type_vars.clear();
+        self.size_vars.clear();
+        self.check_sets.clear();
+        self.deferred.clear();
+        self.ambient_checks = None;
+        self.level += 1;
+        let used = self.instantiate(actual, span);
+        let checks = self.new_checks();
+        let what = format!("{name} does not have the type that the module type asks for");
+        let fits = self.expect(&wanted.ty, &used.ty, checks, span, &what);
+        self.retry_deferred(true);
+        self.level -= 1;
+        if !fits || (wanted.is_mono() && actual.scheme.is_mono()) {
+            return ValueEntry { id: actual.id, scheme: Rc::new(wanted) };
+        }
+        let body = Exp { ty: wanted.ty.clone(), ..self.zonk(used) };
+        let id = self.fresh_var(name.clone());
+        let definition = Definition {
+            id,
+            name: name.clone(),
+            scheme: wanted.clone(),
+            body: DefinitionBody::Function(Function { params: Vec::new(), body }),
+            attributes: Vec::new(),
+            doc: None,
+            span,
+        };
+        self.definitions.push(Rc::new(definition));
+        if let Some(known) = self.known_functions.get(&actual.id).copied() {
+            self.known_functions.insert(id, known);
+        }
+        ValueEntry { id, scheme: Rc::new(wanted) }
+    }
+
+    fn require_same_type(&mut self, wanted: &TypeEntry, actual: &TypeEntry, name: &Name, span: Span) {
+        let mut subst = Subst::default();
+        for (wanted, actual) in wanted.params.iter().zip(&actual.params) {
+            match (wanted, actual) {
+                (TypeEntryParam::Type(wanted), TypeEntryParam::Type(actual)) => {
+                    subst.types.insert(*actual, Type::Param(*wanted, name.clone()));
+                }
+                (TypeEntryParam::Size(wanted), TypeEntryParam::Size(actual)) => {
+                    subst.sizes.insert(*actual, Size::Name(*wanted, name.clone()));
+                }
+                _ => {}
+            }
+        }
+        let actual = subst.ty(&actual.body);
+        let checks = self.new_checks();
+        let what = format!("type {name} is not what the module type says");
+        self.expect(&wanted.body.clone(), &actual, checks, span, &what);
+    }
+
+    /// The abbreviation that a type declaration makes.
+    pub fn type_entry(&mut self, params: &[ast::TypeParam], body: &ast::TypeExp) -> TypeEntry {
+        let mark = self.locals.mark();
+        let params = self.type_params(params);
+        let written = self.type_exp(body, Anonymous::Exists);
+        self.locals.undo_to(mark);
+        TypeEntry { params, body: written.ty, hidden: written.sizes.into_iter().map(|(id, _)| id).collect() }
+    }
+
+    /// New parameters for an abstract type, and the substitution that makes the actual type's parameters be them.
+    fn align(&mut self, actual: &TypeEntry, params: &[ast::TypeParam]) -> (Subst, Vec<TypeEntryParam>) {
+        let mark = self.locals.mark();
+        let fresh = self.type_params(params);
+        self.locals.undo_to(mark);
+        let mut subst = Subst::default();
+        for ((fresh, actual), source) in fresh.iter().zip(&actual.params).zip(params) {
+            match (fresh, actual) {
+                (TypeEntryParam::Type(fresh), TypeEntryParam::Type(actual)) => {
+                    subst.types.insert(*actual, Type::Param(*fresh, source.name.name.clone()));
+                }
+                (TypeEntryParam::Size(fresh), TypeEntryParam::Size(actual)) => {
+                    subst.sizes.insert(*actual, Size::Name(*fresh, source.name.name.clone()));
+                }
+                _ => {}
+            }
+        }
+        (subst, fresh)
+    }
+
+    fn abstract_entry(&mut self, name: &Name, params: &[ast::TypeParam], body: NamedBody) -> (NamedId, TypeEntry) {
+        let mark = self.locals.mark();
+        let entry_params = self.type_params(params);
+        self.locals.undo_to(mark);
+        self.named_entry(name, params, entry_params, body)
+    }
+
+    fn abstract_with(
+        &mut self,
+        name: &Name,
+        params: &[ast::TypeParam],
+        entry_params: Vec<TypeEntryParam>,
+        representation: Type,
+    ) -> (NamedId, TypeEntry) {
+        self.named_entry(name, params, entry_params, NamedBody::Abstract(representation))
+    }
+
+    fn named_entry(
+        &mut self,
+        name: &Name,
+        params: &[ast::TypeParam],
+        entry_params: Vec<TypeEntryParam>,
+        body: NamedBody,
+    ) -> (NamedId, TypeEntry) {
+        let mut named_params = Vec::new();
+        let mut args = Vec::new();
+        for (param, source) in entry_params.iter().zip(params) {
+            let param_name = source.name.name.clone();
+            match param {
+                TypeEntryParam::Type(id) => {
+                    named_params.push(NamedParam::Type(*id));
+                    args.push(TypeArg::Type(Type::Param(*id, param_name)));
+                }
+                TypeEntryParam::Size(id) => {
+                    named_params.push(NamedParam::Size(*id));
+                    args.push(TypeArg::Size(Size::Name(*id, param_name)));
+                }
+            }
+        }
+        let id = self.fresh_named(NamedType { name: name.clone(), params: named_params, body });
+        let body = Type::Named(id, name.clone(), args.into());
+        (id, TypeEntry { params: entry_params, body, hidden: Vec::new() })
+    }
+
+    /// The scheme of `val x 'a [n] : t`.
+    pub fn spec_scheme(&mut self, params: &[ast::TypeParam], ty: &ast::TypeExp) -> Scheme {
+        let mark = self.locals.mark();
+        let entries = self.type_params(params);
+        let written = self.type_exp(ty, Anonymous::Exists);
+        self.locals.undo_to(mark);
+        let mut scheme = Scheme::mono(written.ty);
+        for (entry, source) in entries.iter().zip(params) {
+            match entry {
+                TypeEntryParam::Type(id) => scheme.types.push((*id, source.name.name.clone())),
+                TypeEntryParam::Size(id) => scheme.sizes.push((*id, source.name.name.clone())),
+            }
+        }
+        scheme.sizes.extend(written.sizes);
+        scheme
+    }
+}
+
+/// The bare variable of an alias definition, if it is one.
+pub fn alias_of(definition: &Definition) -> Option<&Exp> {
+    match &definition.body {
+        DefinitionBody::Function(Function { params, body }) if params.is_empty() => match &body.kind {
+            ExpKind::Var { .. } => Some(body),
+            _ => None,
+        },
+        _ => None,
+    }
+}
