@@ -9,6 +9,7 @@ pub mod prim;
 mod term;
 mod types;
 pub mod typing;
+pub mod visit;
 
 pub use builder::Builder;
 pub use constant::Const;
