@@ -60,6 +60,8 @@ struct Lexer<'a> {
 
 struct DocComment {
     lines: Vec<String>,
+    /// A test block began below: the rest of the comment is not documentation.
+    is_complete: bool,
     newlines_since: usize,
 }
 
@@ -156,14 +158,16 @@ impl<'a> Lexer<'a> {
         self.skip_while(|c| c != '\n');
         let comment = self.since(start);
         if let Some(first) = comment.strip_prefix("-- |") {
-            self.doc = Some(DocComment { lines: vec![doc_line(first)], newlines_since: 0 });
+            self.doc = Some(DocComment { lines: vec![doc_line(first)], is_complete: false, newlines_since: 0 });
             return;
         }
         let line = comment.strip_prefix("--").map(doc_line).unwrap_or_default();
         match &mut self.doc {
-            // A test block below a doc comment is not part of it.
-            Some(doc) if doc.newlines_since == 1 && line != "==" => {
-                doc.lines.push(line);
+            Some(doc) if doc.newlines_since == 1 => {
+                doc.is_complete |= line == "==";
+                if !doc.is_complete {
+                    doc.lines.push(line);
+                }
                 doc.newlines_since = 0;
             }
             _ => self.doc = None,

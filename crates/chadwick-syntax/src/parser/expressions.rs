@@ -21,6 +21,11 @@ impl Parser<'_> {
         Exp { kind, span: self.since(start) }
     }
 
+    /// The same for a node around what was parsed since the chain started, which goes one level further down.
+    fn made_deeper(&mut self, start: Span, kind: ExpKind) -> Exp {
+        if self.deepen() { self.made(start, kind) } else { error_exp(start) }
+    }
+
     // -------------------------------------------------------------------------------------------- ascriptions, ranges, updates
 
     /// `e : t`, `e :> t`
@@ -30,7 +35,7 @@ impl Parser<'_> {
         let mut exp = self.range();
         loop {
             let coerces = self.at(TokenKind::Coerce);
-            if !coerces && !self.at(TokenKind::Colon) {
+            if !coerces && !self.at(TokenKind::Colon) || self.behind_open_expression() {
                 break;
             }
             if self.context.in_index {
@@ -44,12 +49,8 @@ impl Parser<'_> {
             }
             self.advance();
             let ty = self.type_exp();
-            if !self.deepen() {
-                exp = error_exp(start);
-                break;
-            }
             let kind = if coerces { ExpKind::Coerce(Box::new(exp), ty) } else { ExpKind::Ascribe(Box::new(exp), ty) };
-            exp = self.made(start, kind);
+            exp = self.made_deeper(start, kind);
         }
         self.end_chain(chain);
         exp
@@ -58,7 +59,17 @@ impl Parser<'_> {
     /// `a..b...c` and the other ranges.
     fn range(&mut self) -> Exp {
         let start = self.here();
+        let chain = self.start_chain();
         let first = self.update();
+        let range = self.range_from(start, first);
+        self.end_chain(chain);
+        range
+    }
+
+    fn range_from(&mut self, start: Span, first: Exp) -> Exp {
+        if self.behind_open_expression() {
+            return first;
+        }
         let second = self.eat(TokenKind::DotDot).then(|| Box::new(self.update()));
         let Some(end) = self.range_end() else {
             if second.is_some() {
@@ -68,8 +79,8 @@ impl Parser<'_> {
         };
         self.advance();
         let last = Box::new(self.update());
-        let range = self.made(start, ExpKind::Range { first: Box::new(first), second, end, last });
-        if self.range_end().is_some() || self.at(TokenKind::DotDot) {
+        let range = self.made_deeper(start, ExpKind::Range { first: Box::new(first), second, end, last });
+        if self.range_end().is_some() || self.at(TokenKind::DotDot) && !self.behind_open_expression() {
             let diagnostic = Diagnostic::error("E0144", self.here(), "ranges cannot be chained")
                 .here("a range ends before this")
                 .also(range.span, "this is a whole range")
@@ -83,6 +94,7 @@ impl Parser<'_> {
 
     fn range_end(&self) -> Option<RangeEnd> {
         match self.kind() {
+            _ if self.behind_open_expression() => None,
             TokenKind::DotDotDot => Some(RangeEnd::Inclusive),
             TokenKind::DotDotLess => Some(RangeEnd::UpTo),
             TokenKind::DotDotGreater => Some(RangeEnd::DownTo),
@@ -95,15 +107,11 @@ impl Parser<'_> {
         let start = self.here();
         let chain = self.start_chain();
         let mut exp = self.infix(0);
-        while self.eat_keyword(Keyword::With) {
+        while !self.behind_open_expression() && self.eat_keyword(Keyword::With) {
             let path = self.update_path();
             self.expect(TokenKind::Equals, "`=` and the new value");
             let value = Box::new(self.infix(0));
-            if !self.deepen() {
-                exp = error_exp(start);
-                break;
-            }
-            exp = self.made(start, ExpKind::Update { target: Box::new(exp), path, value });
+            exp = self.made_deeper(start, ExpKind::Update { target: Box::new(exp), path, value });
         }
         self.end_chain(chain);
         exp
@@ -149,7 +157,7 @@ impl Parser<'_> {
         let start = self.here();
         let chain = self.start_chain();
         let mut left = self.operand();
-        loop {
+        while !self.behind_open_expression() {
             if self.at(TokenKind::Equals) {
                 self.equals_for_equality();
                 left = self.made(start, ExpKind::Error);
@@ -165,11 +173,7 @@ impl Parser<'_> {
             } else {
                 self.infix(operator.level + 1)
             };
-            if !self.deepen() {
-                left = error_exp(start);
-                break;
-            }
-            left = self.made(start, ExpKind::Binary(Box::new(left), name, Box::new(right)));
+            left = self.made_deeper(start, ExpKind::Binary(Box::new(left), name, Box::new(right)));
         }
         self.end_chain(chain);
         left
@@ -186,7 +190,17 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self) -> Exp {
-        if self.at_open_expression() { self.nested(Self::open_expression, error_exp) } else { self.unary() }
+        if !self.at_open_expression() {
+            return self.unary();
+        }
+        let exp = self.nested(Self::open_expression, error_exp);
+        self.open_expression_end = Some(self.position);
+        exp
+    }
+
+    /// Right behind an expression that extends to the right: what it did not take, as `..<` behind `\x -> x : t`, nobody takes.
+    pub(super) fn behind_open_expression(&self) -> bool {
+        self.open_expression_end == Some(self.position)
     }
 
     fn unary(&mut self) -> Exp {
@@ -204,11 +218,7 @@ impl Parser<'_> {
         }
         let mut exp = self.application();
         while let Some((start, operator)) = prefixes.pop() {
-            if !self.deepen() {
-                exp = error_exp(start);
-                break;
-            }
-            exp = self.made(start, ExpKind::Unary(operator, Box::new(exp)));
+            exp = self.made_deeper(start, ExpKind::Unary(operator, Box::new(exp)));
         }
         self.end_chain(chain);
         exp
@@ -219,17 +229,18 @@ impl Parser<'_> {
     /// `f a b`, `#c a b`, possibly with a lambda as last argument.
     fn application(&mut self) -> Exp {
         let start = self.here();
-        if self.at(TokenKind::Constructor) {
-            let constructor = self.constructor_name();
+        let chain = self.start_chain();
+        let constructor = self.at(TokenKind::Constructor).then(|| self.constructor_name());
+        let exp = if let Some(constructor) = constructor {
             let arguments = self.arguments();
-            return self.made(start, ExpKind::Constructor(constructor, arguments));
-        }
-        let function = self.postfix();
-        let arguments = self.arguments();
-        if arguments.is_empty() {
-            return function;
-        }
-        self.made(start, ExpKind::Apply(Box::new(function), arguments))
+            self.made_deeper(start, ExpKind::Constructor(constructor, arguments))
+        } else {
+            let function = self.postfix();
+            let arguments = self.arguments();
+            if arguments.is_empty() { function } else { self.made_deeper(start, ExpKind::Apply(Box::new(function), arguments)) }
+        };
+        self.end_chain(chain);
+        exp
     }
 
     fn arguments(&mut self) -> Vec<Exp> {
@@ -252,6 +263,8 @@ impl Parser<'_> {
                 _ => return arguments,
             }
             arguments.push(self.nested(Self::open_expression, error_exp));
+            self.open_expression_end = Some(self.position);
+            return arguments;
         }
     }
 
@@ -286,19 +299,28 @@ impl Parser<'_> {
                 let parts = self.index();
                 ExpKind::Index(Box::new(exp), parts)
             } else if self.at(TokenKind::Dot) {
+                self.forbid_field_of(&exp);
                 let Some(field) = self.projection() else { break };
                 ExpKind::Project(Box::new(exp), field)
             } else {
                 break;
             };
-            if !self.deepen() {
-                exp = error_exp(start);
-                break;
-            }
-            exp = self.made(start, kind);
+            exp = self.made_deeper(start, kind);
         }
         self.end_chain(chain);
         exp
+    }
+
+    /// Numbers and constructors have no fields; a dot behind one is a slip.
+    fn forbid_field_of(&mut self, exp: &Exp) {
+        let (what, hint) = match exp.kind {
+            ExpKind::Literal(Literal::Int(..) | Literal::Float(_)) => ("a number", "write the fraction, as in `1.0`"),
+            ExpKind::Constructor(..) => ("a constructor", "take the payload apart with `match`"),
+            _ => return,
+        };
+        let diagnostic =
+            Diagnostic::error("E0138", self.here(), format!("{what} has no fields")).here("no field can stand here").hint(hint);
+        self.report(diagnostic);
     }
 
     /// A bracket that touches a literal or a constructor is an argument; behind a name, `)`, `]` or a field it is an index.
@@ -455,7 +477,8 @@ impl Parser<'_> {
     }
 
     fn forbid_underscore_name(&mut self, ident: &Ident) {
-        if ident.name.starts_with('_') {
+        let is_missing = ident.span == self.here();
+        if ident.name.starts_with('_') && !is_missing {
             let diagnostic =
                 Diagnostic::error("E0135", ident.span, format!("`{}` cannot be used: it starts with an underscore", ident.name))
                     .here("names with a leading underscore are for what is not used")

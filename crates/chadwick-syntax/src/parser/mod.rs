@@ -30,8 +30,9 @@ use crate::lexer::{Keyword, Lexed, LiteralKind, Token, TokenKind, lex};
 pub use operators::split_glued_operator;
 pub(crate) use operators::{PREFIX_LEVEL, RIGHT_ASSOCIATIVE_LEVEL, operator_level};
 
-/// How high a syntax tree may be, roughly: a pass that needs up to 1 KiB of stack per level fits the usual 8 MiB main thread.
-pub const MAX_DEPTH: u32 = 4_000;
+/// How high a syntax tree may be, at most. The recursive `Drop` of such a tree fits a thread of 2 MiB (a test holds it to that); passes
+/// that need more stack per level grow it with `stacker`, as this crate does.
+pub const MAX_DEPTH: u32 = 10_000;
 
 /// More syntax errors than this help nobody.
 const MAX_DIAGNOSTICS: usize = 200;
@@ -95,6 +96,8 @@ struct Parser<'a> {
     lexical: Vec<Diagnostic>,
     position: usize,
     context: Context,
+    /// Where the last expression ended that extends to the right as far as possible: no operator applies to it there.
+    open_expression_end: Option<usize>,
     /// How many nodes are above what is being parsed.
     depth: u32,
     /// The greatest depth that anything reached since this was last reset; see [`Parser::start_chain`].
@@ -123,6 +126,7 @@ impl<'a> Parser<'a> {
             lexical: diagnostics,
             position: 0,
             context: Context::default(),
+            open_expression_end: None,
             depth: 0,
             deepest: 0,
             open_brackets: [0; 3],

@@ -36,8 +36,12 @@ impl Parser<'_> {
             }
         }
         let first = self.exp();
+        let is_operand =
+            !matches!(first.kind, ExpKind::Ascribe(..) | ExpKind::Coerce(..) | ExpKind::Range { .. } | ExpKind::Update { .. });
         if let Some(operator) = self.peek_infix()
             && self.ends_section(&operator)
+            && is_operand
+            && !self.behind_open_expression()
         {
             let name = self.infix_operator(&operator);
             return (ExpKind::LeftSection(Box::new(first), name), false);

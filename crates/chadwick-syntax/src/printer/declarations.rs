@@ -3,8 +3,8 @@
 use super::Printer;
 use super::types::type_param_text;
 use crate::ast::{
-    Attribute, Declaration, DeclarationKind, Ident, Liftedness, ModuleBinding, ModuleExp, ModuleExpKind, ModuleParam, ModuleTypeExp,
-    ModuleTypeExpKind, Spec, SpecKind, TypeBinding, TypeExp, TypeParam, ValueBinding,
+    Attribute, Declaration, DeclarationKind, Ident, Liftedness, ModuleBinding, ModuleExp, ModuleExpKind, ModuleParam,
+    ModuleTypeExp, ModuleTypeExpKind, Spec, SpecKind, TypeBinding, TypeExp, TypeParam, ValueBinding,
 };
 
 impl Printer {
@@ -267,7 +267,9 @@ impl Printer {
     /// A refinement right before an arrow would take the arrow into its type.
     fn module_type_before_arrow(&mut self, ty: &ModuleTypeExp) {
         match ty.kind {
-            ModuleTypeExpKind::With { .. } | ModuleTypeExpKind::Arrow { .. } => self.parenthesised(|printer| printer.module_type(ty)),
+            ModuleTypeExpKind::With { .. } | ModuleTypeExpKind::Arrow { .. } => {
+                self.parenthesised(|printer| printer.module_type(ty))
+            }
             _ => self.module_type(ty),
         }
     }

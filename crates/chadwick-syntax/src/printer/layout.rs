@@ -53,20 +53,20 @@ impl Layout {
         let widths = self.group_widths();
         let mut output = String::new();
         let mut column = 0;
-        let mut indent_pending = false;
+        // The indentation that the next text of a fresh line gets.
+        let mut pending = None;
         // Indentation and brokenness of the groups around.
         let mut groups: Vec<(usize, bool)> = vec![(0, true)];
         for (item, width) in self.items.iter().zip(widths) {
             let (indent, broken) = groups.last().copied().unwrap_or((0, true));
             match item {
-                Item::Open(further) => groups.push((indent + further, column.max(indent) + width > WIDTH)),
+                Item::Open(further) => groups.push((indent + further, column + width > WIDTH)),
                 Item::Close => {
                     groups.pop();
                 }
                 Item::Text(text) => {
-                    if std::mem::take(&mut indent_pending) {
+                    if let Some(indent) = pending.take() {
                         output.extend(std::iter::repeat_n(' ', indent));
-                        column = indent;
                     }
                     output.push_str(text);
                     column += text.chars().count();
@@ -78,8 +78,8 @@ impl Layout {
                 Item::Cut if !broken => {}
                 Item::Newline | Item::Space | Item::Cut => {
                     output.push('\n');
-                    column = 0;
-                    indent_pending = true;
+                    column = indent;
+                    pending = Some(indent);
                 }
             }
         }

@@ -32,7 +32,9 @@ impl Printer {
             }
             PatternKind::Ascribe(inner, ty) => {
                 match &inner.kind {
-                    PatternKind::Ascribe(..) | PatternKind::Attributed(..) => self.parenthesised(|printer| printer.pattern(inner)),
+                    PatternKind::Ascribe(..) | PatternKind::Attributed(..) => {
+                        self.parenthesised(|printer| printer.pattern(inner))
+                    }
                     _ => self.pattern(inner),
                 }
                 self.text(": ");

@@ -31,7 +31,11 @@ impl Printer {
             }
             TypeExpKind::Unique(inner) => {
                 self.text("*");
-                self.prefix_type(inner);
+                match inner.kind {
+                    // `**` would be one operator.
+                    TypeExpKind::Unique(_) => self.parenthesised(|printer| printer.type_exp(inner)),
+                    _ => self.prefix_type(inner),
+                }
             }
             TypeExpKind::Arrow { param, from, to } => self.arrow(param.as_ref(), from, to),
             TypeExpKind::Sum(constructors) => self.sum(constructors),
@@ -83,7 +87,9 @@ impl Printer {
     /// A type where arrows, sums and existentials need parentheses.
     pub(super) fn prefix_type(&mut self, ty: &TypeExp) {
         match &ty.kind {
-            TypeExpKind::Arrow { .. } | TypeExpKind::Sum(_) | TypeExpKind::Exists(..) => self.parenthesised(|printer| printer.type_exp(ty)),
+            TypeExpKind::Arrow { .. } | TypeExpKind::Sum(_) | TypeExpKind::Exists(..) => {
+                self.parenthesised(|printer| printer.type_exp(ty))
+            }
             _ => self.type_exp(ty),
         }
     }
