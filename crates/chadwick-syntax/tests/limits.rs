@@ -51,7 +51,8 @@ fn deep_nesting_is_an_error() {
 #[test]
 fn long_chains_are_fine_up_to_the_limit_and_an_error_behind_it() {
     let below = MAX_DEPTH as usize - 10;
-    let chains: [(&str, fn(usize) -> String); 10] = [
+    type Chain = fn(usize) -> String;
+    let chains: [(&str, Chain); 10] = [
         ("negations", |n| format!("def x = {}y", "- ".repeat(n))),
         ("operators", |n| format!("def x = 1{}", " + 1".repeat(n))),
         ("right operators", |n| format!("def x = f{}", " <| f".repeat(n / 2))),
@@ -97,13 +98,35 @@ fn garbage_takes_linear_time() {
         "a.b.",
         "-- |\n",
         "{ val ",
+        "= ",
+        "` ",
+        ": ",
+        ", ",
+        "..< ",
+        "| ",
+        "!! ",
+        "#[ ",
+        "#c ",
+        "? ",
+        "\\ ",
+        ". ",
+        "'t ",
+        "in ",
+        "and ",
+        "with ",
+        "if then ",
+        "case ",
+        "type ",
+        "-> ",
+        "_ ",
     ] {
-        let text = garbage.repeat(1_000_000 / garbage.len());
-        let start = Instant::now();
-        let parsed = parse_program(FileId(0), &text);
-        let _ = print_program(&parsed.tree);
-        assert!(start.elapsed() < Duration::from_secs(30), "{garbage:?} took {:?}", start.elapsed());
-        assert!(parsed.diagnostics.len() <= 400, "{garbage:?}: {} diagnostics", parsed.diagnostics.len());
+        for front in ["", "def x = a ", "def x (", "type t = ", "module m = { ", "module type t = { val f : "] {
+            let text = format!("{front}{}", garbage.repeat(200_000 / garbage.len()));
+            let start = Instant::now();
+            let codes = on_a_small_stack("garbage", text);
+            assert!(start.elapsed() < Duration::from_secs(20), "{front}{garbage} took {:?}", start.elapsed());
+            assert!(codes.len() <= 400, "{front}{garbage}: {} diagnostics", codes.len());
+        }
     }
 }
 

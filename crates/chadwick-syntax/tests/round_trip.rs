@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chadwick_source::{Diagnostic, FileId};
 use chadwick_syntax::ast::Program;
-use chadwick_syntax::{
-    EraseSpans, Parsed, parse_expression, parse_program, parse_type, print_expression, print_program, print_type,
-};
+use chadwick_syntax::{EraseSpans, Parsed, parse_program, print_program};
 
 fn conformance_programs() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");

@@ -13,10 +13,9 @@ impl Lexer<'_> {
     pub(super) fn field_digits(&mut self) {
         let start = self.at;
         self.skip_while(|c| c.is_ascii_digit());
-        let digits = self.since(start);
-        let literal = Literal::Int(parse_int(digits, 10), None);
-        self.forbid_glued_name(start, "a field is a name or a number");
+        let literal = Literal::Int(parse_int(self.since(start), 10), None);
         self.push_literal(LiteralKind::Int, literal, start);
+        self.forbid_glued_name(start, "a field is a name or a number");
     }
 
     pub(super) fn number(&mut self) {

@@ -332,7 +332,7 @@ impl<'a> Lexer<'a> {
             Diagnostic::error("E0103", self.span(start), "this quote starts neither a character nor a type variable")
                 .hint("a character is written `'c'`, a type variable `'t`");
         self.report(diagnostic);
-        self.spaced = true;
+        self.push_literal(LiteralKind::Char, Literal::Char('?'), start);
     }
 }
 

@@ -96,6 +96,8 @@ impl Parser<'_> {
             let mut diagnostic = self.expected("E0129", &format!("`{text}`")).also(opener, format!("this `if` has no `{text}`"));
             if keyword == Keyword::Else {
                 diagnostic = diagnostic.hint("both branches must be there: an `if` is an expression and always has a value");
+            } else {
+                diagnostic = diagnostic.hint("write `then` behind the condition");
             }
             self.report(diagnostic);
             if !self.at_expression_start() || keyword == Keyword::Else {

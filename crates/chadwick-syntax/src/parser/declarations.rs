@@ -4,7 +4,7 @@ use chadwick_source::{Diagnostic, Span};
 
 use super::recovery::Bracket;
 use super::{Context, Parser};
-use crate::ast::{Declaration, DeclarationKind, Ident, Liftedness, Pattern, TypeBinding, TypeParam, ValueBinding};
+use crate::ast::{Declaration, DeclarationKind, ExpKind, Ident, Liftedness, Pattern, TypeBinding, TypeParam, ValueBinding};
 use crate::lexer::{Keyword, TokenKind};
 
 impl Parser<'_> {
@@ -119,7 +119,7 @@ impl Parser<'_> {
         loop {
             let context = Context { in_group: true, ..self.context };
             let member = self.within(context, |parser| parser.value_binding(false));
-            if member.params.is_empty() {
+            if member.params.is_empty() && !matches!(member.body.kind, ExpKind::Error) {
                 let message = format!("`{}` is defined recursively but takes no parameters", member.name.name);
                 let diagnostic = Diagnostic::error("E0142", member.name.span, message)
                     .here("needs at least one parameter")
@@ -155,7 +155,8 @@ impl Parser<'_> {
         }
         let left = self.atomic_pattern();
         if !self.infix_definition_at(0) {
-            self.report_expected("E0125", "an operator, to define it infix,");
+            let diagnostic = self.expected("E0125", "an operator").hint("a definition starts with its name: `def f (x, y) = …`");
+            self.report(diagnostic);
         }
         self.infix_definition(start, left, is_entry)
     }

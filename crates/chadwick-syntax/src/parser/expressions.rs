@@ -3,7 +3,7 @@
 use chadwick_source::{Diagnostic, Span};
 
 use super::Parser;
-use super::operators::{PREFIX_LEVEL, RIGHT_ASSOCIATIVE_LEVEL};
+use super::operators::RIGHT_ASSOCIATIVE_LEVEL;
 use super::recovery::Bracket;
 use crate::ast::{Access, Exp, ExpKind, Ident, IndexPart, Literal, QualName, RangeEnd, UnaryOperator};
 use crate::lexer::{Keyword, TokenKind};
@@ -163,7 +163,14 @@ impl Parser<'_> {
                 left = self.made(start, ExpKind::Error);
                 continue;
             }
-            let Some(operator) = self.peek_infix() else { break };
+            let Some(operator) = self.peek_infix() else {
+                if self.at(TokenKind::Backtick) {
+                    self.unclosed_backtick();
+                    left = self.made(start, ExpKind::Error);
+                    continue;
+                }
+                break;
+            };
             if operator.level < least || self.ends_section(&operator) {
                 break;
             }
@@ -186,7 +193,16 @@ impl Parser<'_> {
             .hint("equality is written `==`; a definition starts with `def` or `let`");
         self.report(diagnostic);
         self.advance();
-        self.infix(PREFIX_LEVEL);
+        self.operand();
+    }
+
+    fn unclosed_backtick(&mut self) {
+        let diagnostic = Diagnostic::error("E0146", self.here(), "this backtick does not enclose a name")
+            .here("starts a function used as an operator")
+            .hint("write the name between two backticks: ``a `f` b``");
+        self.report(diagnostic);
+        self.advance();
+        self.operand();
     }
 
     fn operand(&mut self) -> Exp {
@@ -252,11 +268,15 @@ impl Parser<'_> {
             }
             match self.kind() {
                 TokenKind::Backslash => {}
+                TokenKind::TypeVariable(_) => {
+                    self.report_missing_expression();
+                    continue;
+                }
                 TokenKind::Keyword(Keyword::If | Keyword::Loop | Keyword::Match | Keyword::Assert) => {
                     let text = self.token_text(self.peek());
                     let diagnostic =
                         Diagnostic::error("E0139", self.here(), format!("`{text}` needs parentheses as an argument"))
-                            .here("an operator or the end of the expression could stand here")
+                            .here("not an argument as it stands")
                             .hint(format!("write `({text} …)`"));
                     self.report(diagnostic);
                 }

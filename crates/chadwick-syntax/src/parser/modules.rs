@@ -196,15 +196,31 @@ impl Parser<'_> {
             while !parser.at(TokenKind::EndOfInput) && !parser.at(TokenKind::RightBrace) {
                 let before = parser.position;
                 specs.extend(parser.spec());
-                if parser.position == before {
-                    parser.skip_to_declaration("a specification (`val`, `type`, `module`, `include`)");
-                    if parser.position == before {
-                        break;
-                    }
+                if parser.position == before && !parser.skip_to_spec() {
+                    break;
                 }
             }
             specs
         })
+    }
+
+    /// Reports that no specification starts here and skips to where one does; false at a declaration outside the braces.
+    fn skip_to_spec(&mut self) -> bool {
+        let mut diagnostic = self.expected("E0120", "a specification");
+        if matches!(self.kind(), TokenKind::Keyword(Keyword::Def | Keyword::Let | Keyword::Entry)) {
+            diagnostic = diagnostic.hint("a module type has no definitions, only types: `val f : t`");
+        } else if diagnostic.hint.is_none() {
+            diagnostic = diagnostic.hint("specifications start with `val`, `type`, `module` or `include`");
+        }
+        self.report(diagnostic);
+        loop {
+            match self.kind() {
+                TokenKind::Keyword(Keyword::Val | Keyword::Type | Keyword::Module | Keyword::Include) => return true,
+                TokenKind::RightBrace | TokenKind::EndOfInput => return true,
+                _ if self.at_declaration_start() && self.peek().in_first_column => return false,
+                _ => self.advance(),
+            };
+        }
     }
 
     fn spec(&mut self) -> Option<Spec> {

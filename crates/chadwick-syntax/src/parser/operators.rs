@@ -120,6 +120,9 @@ impl<'a> Parser<'a> {
 
     fn note_glued_operator(&mut self) {
         let (token, operand) = (self.peek(), self.peek_at(1));
+        if self.last_error_position == Some(self.position) {
+            return;
+        }
         let looks_glued =
             token.kind == TokenKind::Symbol && !operand.spaced && split_glued_operator(self.token_text(token)).is_some();
         if looks_glued && self.glued_operators.len() < super::MAX_DIAGNOSTICS {

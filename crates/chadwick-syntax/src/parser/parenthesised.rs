@@ -11,7 +11,7 @@ impl Parser<'_> {
         let start = self.here();
         let (kind, one_element_tuple) = self.bracketed(Bracket::Round, Self::inside_parentheses);
         if one_element_tuple {
-            self.report_one_element_tuple(start, "expression");
+            self.report_one_element_tuple(start);
         }
         kind
     }

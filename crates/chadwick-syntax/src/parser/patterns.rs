@@ -94,10 +94,15 @@ impl Parser<'_> {
         let kind = match self.kind() {
             TokenKind::Name => {
                 let token = self.advance();
+                let ident = self.token_ident(token);
                 if self.at_tight_dot_before(TokenKind::Name) {
-                    self.report_expected("E0122", "a plain name, since a pattern binds names");
+                    let diagnostic = Diagnostic::error("E0122", self.here(), "a pattern binds plain names, without dots")
+                        .here("no dot can stand here")
+                        .hint("use a fresh name; to compare with a value, use `==` in an `if`");
+                    self.report(diagnostic);
+                    self.qualified_name_from(ident.clone());
                 }
-                PatternKind::Name(self.token_ident(token).name)
+                PatternKind::Name(ident.name)
             }
             TokenKind::Underscore => {
                 self.advance();
@@ -140,7 +145,7 @@ impl Parser<'_> {
             self.bracketed(Bracket::Round, |parser| parser.comma_list(Bracket::Round, Self::pattern));
         if patterns.len() == 1 {
             if trailing_comma {
-                self.report_one_element_tuple(start, "pattern");
+                self.report_one_element_tuple(start);
             }
             if let Some(only) = patterns.pop() {
                 return only;
@@ -172,9 +177,9 @@ impl Parser<'_> {
         PatternKind::Record(fields)
     }
 
-    pub(super) fn report_one_element_tuple(&mut self, start: Span, what: &str) {
+    pub(super) fn report_one_element_tuple(&mut self, start: Span) {
         let span = self.since(start);
-        let diagnostic = Diagnostic::error("E0137", span, format!("there are no {what}s for tuples of one element"))
+        let diagnostic = Diagnostic::error("E0137", span, "there are no tuples of one element")
             .here("one element and a comma")
             .hint("remove the comma");
         self.report_behind(diagnostic);

@@ -93,6 +93,7 @@ impl Parser<'_> {
             TokenKind::Literal(LiteralKind::Char, _) => format!("the character {text}"),
             TokenKind::Literal(..) => format!("the number `{text}`"),
             TokenKind::Symbol => format!("the operator `{text}`"),
+            TokenKind::Backtick => String::from("a backtick"),
             _ => format!("`{text}`"),
         }
     }
@@ -100,7 +101,6 @@ impl Parser<'_> {
     /// What people usually mean who write the next token where it cannot stand.
     fn usual_slip(&self) -> Option<String> {
         match self.kind() {
-            TokenKind::Equals => Some(String::from("`=` binds a name; equality is `==`")),
             TokenKind::Semicolon => {
                 Some(String::from("the language has no `;`: a `let` ends with `in`, declarations just follow each other"))
             }
@@ -176,7 +176,8 @@ impl Parser<'_> {
         let (open, close) = bracket.text();
         let wanted = if bracket == Bracket::Curly { format!("`{close}`") } else { format!("`,` or `{close}`") };
         let mut diagnostic = self.expected("E0126", &wanted).also(opener, format!("this `{open}` is not closed"));
-        if diagnostic.hint.is_none() && (self.at(TokenKind::EndOfInput) || Bracket::closed_by(self.kind()).is_some()) {
+        let is_over = self.at(TokenKind::EndOfInput) || self.at_declaration_start() || Bracket::closed_by(self.kind()).is_some();
+        if diagnostic.hint.is_none() && is_over {
             diagnostic = diagnostic.hint(format!("add the missing `{close}`"));
         }
         self.report(diagnostic);

@@ -163,7 +163,7 @@ impl Parser<'_> {
                     self.bracketed(Bracket::Round, |parser| parser.comma_list(Bracket::Round, Self::type_exp));
                 if types.len() == 1 {
                     if trailing_comma {
-                        self.report_one_element_tuple(start, "type");
+                        self.report_one_element_tuple(start);
                     }
                     if let Some(only) = types.pop() {
                         return only;
