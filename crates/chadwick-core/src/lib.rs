@@ -7,8 +7,10 @@ mod builder;
 mod constant;
 pub mod prim;
 mod term;
+pub mod text;
 mod types;
 pub mod typing;
+pub mod verify;
 pub mod visit;
 
 pub use builder::Builder;

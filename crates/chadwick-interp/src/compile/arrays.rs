@@ -229,6 +229,8 @@ impl Compiler {
         for axis in space {
             self.scalars.insert(axis.var);
             indices.push(self.bind(axis.var));
+            // The space counts in this register: it is not free after the body's last use.
+            self.owner.remove(&axis.var);
         }
         self.code.spaces.push(Space { indices, bounds: bounds.clone() });
         let space = self.code.spaces.len() as u32 - 1;
