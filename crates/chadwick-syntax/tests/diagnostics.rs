@@ -137,6 +137,7 @@ snapshots! {
     glued_comparison: "def f x = x==-1";
     glued_negations: "def f x = !!x";
     argument_needs_parentheses: "def f x = g if x then 1 else 2";
+    open_expression_on_new_line: "def f x =\n  let y = g x\n  if y then 1 else 2";
     underscore_used: "def f _x = _x";
     wildcard_used: "def f _ = _ + 1";
     one_element_tuple: "def f x = (x,)";

@@ -264,28 +264,35 @@ impl Parser<'_> {
         loop {
             if self.at_argument() {
                 arguments.push(self.postfix());
-                continue;
+            } else if let TokenKind::TypeVariable(_) = self.kind() {
+                self.report_missing_expression();
+            } else {
+                break;
             }
-            match self.kind() {
-                TokenKind::Backslash => {}
-                TokenKind::TypeVariable(_) => {
-                    self.report_missing_expression();
-                    continue;
-                }
-                TokenKind::Keyword(Keyword::If | Keyword::Loop | Keyword::Match | Keyword::Assert) => {
-                    let text = self.token_text(self.peek());
-                    let diagnostic =
-                        Diagnostic::error("E0139", self.here(), format!("`{text}` needs parentheses as an argument"))
-                            .here("not an argument as it stands")
-                            .hint(format!("write `({text} …)`"));
-                    self.report(diagnostic);
-                }
-                _ => return arguments,
-            }
+        }
+        if self.at(TokenKind::Backslash) || self.forbid_open_argument() {
             arguments.push(self.nested(Self::open_expression, error_exp));
             self.open_expression_end = Some(self.position);
-            return arguments;
         }
+        arguments.shrink_to_fit();
+        arguments
+    }
+
+    /// Reports `f if …` and the like; true if that is what stands here.
+    fn forbid_open_argument(&mut self) -> bool {
+        let TokenKind::Keyword(Keyword::If | Keyword::Loop | Keyword::Match | Keyword::Assert) = self.kind() else {
+            return false;
+        };
+        let text = self.token_text(self.peek());
+        let diagnostic = Diagnostic::error("E0139", self.here(), format!("`{text}` needs parentheses as an argument"))
+            .here("not an argument as it stands")
+            .hint(if self.on_new_line() {
+                format!("write `in` before it if it is what a `let` leads to, or `({text} …)` if it is an argument")
+            } else {
+                format!("write `({text} …)`")
+            });
+        self.report(diagnostic);
+        true
     }
 
     fn at_argument(&self) -> bool {

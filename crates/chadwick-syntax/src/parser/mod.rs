@@ -188,6 +188,12 @@ impl<'a> Parser<'a> {
         Span { file: self.file, start: token.start, end: token.end }
     }
 
+    /// A line ends between the last consumed token and the next.
+    fn on_new_line(&self) -> bool {
+        let between = self.text.get(self.previous().end as usize..self.peek().start as usize);
+        between.is_some_and(|text| text.contains('\n'))
+    }
+
     /// Where the next token is.
     fn here(&self) -> Span {
         self.token_span(self.peek())

@@ -217,7 +217,7 @@ impl Parser<'_> {
 
     /// A list in brackets, with an optional trailing comma. Returns the elements and whether the last comma was trailing.
     pub(super) fn comma_list<T>(&mut self, bracket: Bracket, mut element: impl FnMut(&mut Self) -> T) -> (Vec<T>, bool) {
-        let mut elements = Vec::new();
+        let mut elements = Vec::with_capacity(1);
         let mut trailing_comma = false;
         while !self.at(bracket.closer()) && !self.at(TokenKind::EndOfInput) {
             let before = self.position;
@@ -227,6 +227,8 @@ impl Parser<'_> {
                 break;
             }
         }
+        // Nodes are large and most lists short: the spare room of a growing vector would be most of the tree.
+        elements.shrink_to_fit();
         (elements, trailing_comma)
     }
 
