@@ -2,7 +2,7 @@
 //!
 //! Parsing what was printed gives the same program, up to spans and the names of variables that do not occur. A variable is written
 //! `name_12` where 12 is its number; a name that is no identifier stands in quotes. In text written by hand the number may be missing:
-//! then every such name is one variable. Functions and named types are written `name@3`, or by name alone where that is unique.
+//! then every such name is one variable in its function. Functions and named types are written `name@3`, or by name alone where that is unique.
 //!
 //! ```text
 //! def sum@0(n_0: i64, xs_1: [?]f64) -> (f64) {

@@ -49,7 +49,7 @@ pub(super) struct Parser {
     /// Functions and types by name, where the name is unique.
     functions: FxHashMap<String, Option<u32>>,
     types: FxHashMap<String, Option<u32>>,
-    /// Variables written without a number.
+    /// Variables of the current function written without a number.
     symbols: FxHashMap<String, Var>,
 }
 
@@ -245,6 +245,7 @@ impl Parser {
 
     fn function_definition(&mut self) -> Parsed<()> {
         let name = self.defined_name(self.program.functions.len())?;
+        self.symbols.clear();
         let (params, results) = self.signature()?;
         let body = self.block()?;
         self.program.functions.push(Function { name, params, results, body, span: Span::default() });
