@@ -22,6 +22,7 @@ mod zonk;
 
 pub use checker::Sources;
 pub use signatures::alias_of;
+pub use subst::Subst;
 
 use chadwick_source::{Diagnostic, SourceMap};
 use chadwick_syntax::ast::DeclarationKind;

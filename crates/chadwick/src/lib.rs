@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Chadwick: programs in a functional array language, compiled and differentiated.
+
+pub mod compile;

@@ -1,0 +1,187 @@
+//! From source text to Core: the front half of the pipeline, as a list of stages.
+
+use chadwick_core as core;
+use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
+use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind, ModuleTypeExpKind, SpecKind};
+use chadwick_types::{Sources, tree};
+use rustc_hash::FxHashMap;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+/// Where imported files come from.
+pub trait Loader {
+    /// The text of a file, or why it cannot be had.
+    fn load(&self, path: &Path) -> Result<String, String>;
+}
+
+/// Reads imports from the file system.
+pub struct FileLoader;
+
+impl Loader for FileLoader {
+    fn load(&self, path: &Path) -> Result<String, String> {
+        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|_| String::from("the file is not UTF-8 text"))
+    }
+}
+
+/// A program after the front end, with everything that was said about it.
+pub struct Checked {
+    pub map: SourceMap,
+    pub tree: tree::Program,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Checked {
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+const PRELUDE: &[(&str, &str)] = &[
+    ("<prelude/intrinsics.fut>", include_str!("../prelude/intrinsics.fut")),
+    ("<prelude/arrays.fut>", include_str!("../prelude/arrays.fut")),
+    ("<prelude/numbers.fut>", include_str!("../prelude/numbers.fut")),
+];
+
+/// Library modules that ship with the compiler, by the end of their path.
+const LIBRARY: &[(&str, &str)] = &[];
+
+/// Parses and checks a program. Imports are relative to `path`.
+pub fn check(path: &Path, text: &str, loader: &dyn Loader) -> Checked {
+    let mut files = Files { map: SourceMap::default(), sources: Sources::default(), diagnostics: Vec::new(), known: FxHashMap::default(), loader };
+    for (name, text) in PRELUDE {
+        let id = files.map.add(*name, *text);
+        files.parse(id, text);
+        files.sources.prelude.push(id);
+    }
+    let root = files.map.add(path.display().to_string(), text);
+    files.known.insert(normalise(path), root);
+    files.sources.root = root;
+    files.parse(root, text);
+    files.resolve_imports(root, path);
+    let Files { map, sources, mut diagnostics, .. } = files;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Checked { map, tree: tree::Program::default(), diagnostics };
+    }
+    let checked = chadwick_types::check(&sources, &map);
+    diagnostics.extend(checked.diagnostics);
+    Checked { map, tree: checked.program, diagnostics }
+}
+
+/// Lowers a checked program to verified Core.
+pub fn lower(checked: &mut Checked) -> Option<core::Program> {
+    if checked.has_errors() {
+        return None;
+    }
+    match chadwick_lower::lower(&checked.tree) {
+        Ok(program) => Some(program),
+        Err(diagnostics) => {
+            checked.diagnostics.extend(diagnostics);
+            None
+        }
+    }
+}
+
+struct Files<'l> {
+    map: SourceMap,
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    known: FxHashMap<PathBuf, FileId>,
+    loader: &'l dyn Loader,
+}
+
+impl Files<'_> {
+    fn parse(&mut self, id: FileId, text: &str) {
+        let parsed = chadwick_syntax::parse_program(id, text);
+        self.diagnostics.extend(parsed.diagnostics);
+        self.sources.files.insert(id, Rc::new(parsed.tree));
+    }
+
+    /// Loads what a file imports, and what that imports, without recursion.
+    fn resolve_imports(&mut self, root: FileId, path: &Path) {
+        let mut waiting = vec![(root, path.to_path_buf())];
+        while let Some((file, path)) = waiting.pop() {
+            let Some(program) = self.sources.files.get(&file).cloned() else { continue };
+            let mut imports = Vec::new();
+            collect_imports(&program.declarations, &mut imports);
+            for (import, span) in imports {
+                let directory = path.parent().unwrap_or(Path::new(""));
+                let target = directory.join(format!("{import}.fut"));
+                let key = normalise(&target);
+                if let Some(known) = self.known.get(&key) {
+                    self.sources.imports.insert((file, import), *known);
+                    continue;
+                }
+                let text = match self.loader.load(&target) {
+                    Ok(text) => text,
+                    Err(problem) => match LIBRARY.iter().find(|(name, _)| import.ends_with(name)) {
+                        Some((_, text)) => (*text).to_owned(),
+                        None => {
+                            let message = format!("cannot import \"{import}\": {problem}");
+                            let hint = "the path is relative to this file, without the ending `.fut`";
+                            self.diagnostics.push(Diagnostic::error("E0294", span, message).hint(hint));
+                            continue;
+                        }
+                    },
+                };
+                let id = self.map.add(target.display().to_string(), text.clone());
+                self.parse(id, &text);
+                self.known.insert(key, id);
+                self.sources.imports.insert((file, import), id);
+                waiting.push((id, target));
+            }
+        }
+    }
+}
+
+/// The path without `.` and `..` where that is possible, so that one file has one name.
+fn normalise(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(result.components().next_back(), Some(Component::Normal(_))) => {
+                result.pop();
+            }
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+fn collect_imports(declarations: &[ast::Declaration], imports: &mut Vec<(String, Span)>) {
+    for declaration in declarations {
+        match &declaration.kind {
+            DeclarationKind::Import(path, span) => imports.push((path.clone(), *span)),
+            DeclarationKind::Open(exp) => imports_of_module(exp, imports),
+            DeclarationKind::Module(binding) => imports_of_module(&binding.body, imports),
+            DeclarationKind::Local(inner) => collect_imports(std::slice::from_ref(inner), imports),
+            DeclarationKind::ModuleType(_, exp) => imports_of_signature(exp, imports),
+            _ => {}
+        }
+    }
+}
+
+fn imports_of_module(exp: &ast::ModuleExp, imports: &mut Vec<(String, Span)>) {
+    match &exp.kind {
+        ModuleExpKind::Import(path) => imports.push((path.clone(), exp.span)),
+        ModuleExpKind::Ascribe(inner, _) => imports_of_module(inner, imports),
+        ModuleExpKind::Lambda { body, .. } => imports_of_module(body, imports),
+        ModuleExpKind::Apply(function, arg) => {
+            imports_of_module(function, imports);
+            imports_of_module(arg, imports);
+        }
+        ModuleExpKind::Declarations(declarations) => collect_imports(declarations, imports),
+        ModuleExpKind::Name(_) | ModuleExpKind::Error => {}
+    }
+}
+
+fn imports_of_signature(exp: &ast::ModuleTypeExp, imports: &mut Vec<(String, Span)>) {
+    if let ModuleTypeExpKind::Specs(specs) = &exp.kind {
+        for spec in specs {
+            if let SpecKind::Include(inner) | SpecKind::Module(_, inner) = &spec.kind {
+                imports_of_signature(inner, imports);
+            }
+        }
+    }
+}
