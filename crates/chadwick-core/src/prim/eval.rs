@@ -344,6 +344,8 @@ fn single_binary(op: BinaryOp, x: f32, y: f32) -> Result<f32, PrimError> {
 
 fn integer_binary(op: BinaryOp, x: Const, y: Const) -> PrimResult {
     let wrong = Err(PrimError::IllTyped);
+    // For shifts: a negative amount is a large one.
+    let amount = zero_extended(y).unwrap_or(u64::MAX);
     match op {
         BinaryOp::Add => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_add(b)), wrong),
         BinaryOp::Sub => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_sub(b)), wrong),
@@ -377,37 +379,18 @@ fn integer_binary(op: BinaryOp, x: Const, y: Const) -> PrimResult {
         BinaryOp::Or => same_integers!(x, y, |a, b, I, S, U| Ok(a | b), wrong),
         BinaryOp::Xor => same_integers!(x, y, |a, b, I, S, U| Ok(a ^ b), wrong),
         BinaryOp::ShiftLeft => {
-            same_integers!(
-                x,
-                y,
-                |a, b, I, S, U| Ok(match u32::try_from(b) {
-                    Ok(amount) if amount < I::BITS => a << amount,
-                    _ => 0,
-                }),
-                wrong
-            )
+            same_integers!(x, y, |a, _b, I, S, U| Ok(if amount < u64::from(I::BITS) { a << amount } else { 0 }), wrong)
         }
         BinaryOp::ShiftRightLogical => {
             same_integers!(
                 x,
                 y,
-                |a, b, I, S, U| Ok(match u32::try_from(b) {
-                    Ok(amount) if amount < I::BITS => ((a as U) >> amount) as I,
-                    _ => 0,
-                }),
+                |a, _b, I, S, U| Ok(if amount < u64::from(I::BITS) { ((a as U) >> amount) as I } else { 0 }),
                 wrong
             )
         }
         BinaryOp::ShiftRightArithmetic => {
-            same_integers!(
-                x,
-                y,
-                |a, b, I, S, U| Ok(match u32::try_from(b) {
-                    Ok(amount) if amount < I::BITS => ((a as S) >> amount) as I,
-                    _ => ((a as S) >> (I::BITS - 1)) as I,
-                }),
-                wrong
-            )
+            same_integers!(x, y, |a, _b, I, S, U| Ok(((a as S) >> amount.min(u64::from(I::BITS) - 1)) as I), wrong)
         }
         BinaryOp::MulHigh => {
             same_integers!(

@@ -21,8 +21,7 @@ pub(super) struct Positioned {
     pub joined: bool,
 }
 
-const PUNCTUATION: &[&str] =
-    &["->", "+=", "(", ")", "[", "]", "{", "}", ",", ":", "=", "<", "|", "#", "@", ".", "?", "-"];
+const PUNCTUATION: &[&str] = &["->", "+=", "(", ")", "[", "]", "{", "}", ",", ":", "=", "<", "|", "#", "@", ".", "?", "-"];
 
 pub(super) fn lex(text: &str) -> Result<Vec<Positioned>, ParseError> {
     let mut lexer = Lexer { rest: text, line: 1, column: 1 };

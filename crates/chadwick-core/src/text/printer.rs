@@ -602,9 +602,7 @@ pub(super) fn constant_text(constant: Const) -> String {
         Const::F32(value) if value.is_finite() => format!("{value:?}f32"),
         Const::F64(value) if value.is_finite() => format!("{value:?}f64"),
         Const::F16(value) => special_text("f16", value.to_f64(), value.to_bits() == f16::NAN.to_bits(), value.to_bits().into()),
-        Const::F32(value) => {
-            special_text("f32", value.into(), value.to_bits() == f32::NAN.to_bits(), value.to_bits().into())
-        }
+        Const::F32(value) => special_text("f32", value.into(), value.to_bits() == f32::NAN.to_bits(), value.to_bits().into()),
         Const::F64(value) => special_text("f64", value, value.to_bits() == f64::NAN.to_bits(), value.to_bits()),
     }
 }

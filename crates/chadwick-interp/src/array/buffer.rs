@@ -240,7 +240,7 @@ impl Buffer {
             Some(range) => both_flat!(&mut *self, source, to, from => to.extend_from_slice(&from[range]), {
                 range.for_each(|at| self.push(source.get(at)));
             }),
-            None => both_flat!(&mut *self, source, to, from => to.extend(array.offsets().map(|at| from[at].clone())), {
+            None => both_flat!(&mut *self, source, to, from => extend_at(to, from, array.offsets()), {
                 array.offsets().for_each(|at| self.push(source.get(at)));
             }),
         }
@@ -249,7 +249,7 @@ impl Buffer {
     /// Copies elements of `source` over elements of this buffer, pairwise. `source` fits: see [`Buffer::prepare_for`].
     pub(crate) fn copy_positions(&mut self, to: impl Iterator<Item = usize>, source: &Buffer, from: impl Iterator<Item = usize>) {
         let pairs = to.zip(from);
-        both_flat!(&mut *self, source, target, origin => pairs.for_each(|(to, from)| target[to] = origin[from].clone()), {
+        both_flat!(&mut *self, source, target, origin => copy_at(target, origin, pairs), {
             pairs.for_each(|(to, from)| self.set(to, source.get(from)));
         })
     }
@@ -260,4 +260,12 @@ impl Buffer {
             self.make_active();
         }
     }
+}
+
+fn extend_at<T: Clone>(to: &mut Vec<T>, from: &[T], positions: impl Iterator<Item = usize>) {
+    to.extend(positions.map(|at| from[at].clone()));
+}
+
+fn copy_at<T: Clone>(to: &mut [T], from: &[T], pairs: impl Iterator<Item = (usize, usize)>) {
+    pairs.for_each(|(target, origin)| to[target] = from[origin].clone());
 }
