@@ -81,6 +81,11 @@ pub(crate) enum Inst {
         x: Operand,
         y: Operand,
     },
+    Convert {
+        op: PrimOp,
+        dst: Register,
+        x: Operand,
+    },
     Prim {
         op: PrimOp,
         dst: Register,

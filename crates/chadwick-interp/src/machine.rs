@@ -230,7 +230,7 @@ impl Machine {
             }
             self.account_stack();
         }
-        self.registers.resize(needed, Value::Absent);
+        self.registers.resize_with(needed, Value::default);
         Ok(base)
     }
 
@@ -299,6 +299,18 @@ impl Machine {
     #[inline]
     fn set(&mut self, base: usize, register: u32, value: Value) {
         self.registers[base + register as usize] = value;
+    }
+
+    /// Like [`Machine::set`], without a look at what a scalar's register would have to drop.
+    #[inline(always)]
+    fn set_scalar(&mut self, base: usize, register: u32, value: Const) {
+        // The two common types apart: copying a constant of unknown type goes byte by byte through memory.
+        match (&mut self.registers[base + register as usize], value) {
+            (Value::Scalar(Const::F64(old)), Const::F64(value)) => *old = value,
+            (Value::Scalar(Const::I64(old)), Const::I64(value)) => *old = value,
+            (Value::Scalar(old), value) => *old = value,
+            (other, value) => *other = Value::Scalar(value),
+        }
     }
 
     fn set_all(&mut self, code: &Code, base: usize, dst: List, values: Vec<Value>) -> Outcome<()> {

@@ -9,7 +9,7 @@ use crate::memory;
 use chadwick_core::{Const, Prim};
 use std::rc::Rc;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum Value {
     Scalar(Const),
     /// A number under differentiation.
@@ -54,6 +54,31 @@ pub struct SumValue {
 pub struct FunctionValue {
     pub(crate) code: Rc<Code>,
     pub(crate) captures: Box<[Value]>,
+}
+
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            // Copying a constant of unknown type goes byte by byte through memory.
+            Value::Scalar(Const::F64(value)) => Value::Scalar(Const::F64(*value)),
+            Value::Scalar(Const::I64(value)) => Value::Scalar(Const::I64(*value)),
+            other => share(other),
+        }
+    }
+}
+
+fn share(value: &Value) -> Value {
+    match value {
+        Value::Scalar(constant) => Value::Scalar(*constant),
+        Value::Active(active) => Value::Active(Rc::clone(active)),
+        Value::Array(array) => Value::Array(Rc::clone(array)),
+        Value::Sum(sum) => Value::Sum(Rc::clone(sum)),
+        Value::Function(function) => Value::Function(Rc::clone(function)),
+        Value::Accumulator(handle) => Value::Accumulator(*handle),
+        // Builders are moved, never shared.
+        Value::Builder(_) | Value::Absent => Value::Absent,
+    }
 }
 
 const ACTIVE_BYTES: usize = size_of::<Active>() + 16;

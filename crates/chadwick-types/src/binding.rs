@@ -55,6 +55,9 @@ impl Checker<'_> {
             definition.doc = doc.map(str::to_owned);
         }
         let definitions: Vec<_> = definitions.into_iter().map(|definition| Rc::new(self.zonk_definition(definition))).collect();
+        if !self.sources.prelude.contains(&self.file) {
+            definitions.iter().for_each(|definition| self.check_consumption(definition));
+        }
         self.definitions.extend(definitions.iter().cloned());
         definitions
     }
@@ -223,14 +226,9 @@ impl Checker<'_> {
         let ty = self.resolve(&ty);
         let mut types = head.types;
         let mut sizes = head.sizes;
-        self.generalise(&ty, &mut types, &mut sizes);
-        let mut used = Vec::new();
-        for param in &head.params {
-            used.push(self.resolve(&param.ty));
-        }
-        for ty in used {
-            self.generalise(&ty, &mut types, &mut sizes);
-        }
+        let all: Vec<Type> = std::iter::once(ty.clone()).chain(head.params.iter().map(|param| param.ty.clone())).collect();
+        all.iter().for_each(|ty| self.keep_pending(ty));
+        all.iter().for_each(|ty| self.generalise(ty, &mut types, &mut sizes));
         let scheme = Scheme { types, sizes, ty: self.resolve(&ty) };
         Definition {
             id: head.id,
@@ -240,6 +238,34 @@ impl Checker<'_> {
             attributes: Vec::new(),
             doc: None,
             span: head.source.span,
+        }
+    }
+
+    /// What a pending constraint speaks of stays open with it.
+    fn keep_pending(&mut self, ty: &Type) {
+        match self.shallow(ty) {
+            Type::Var(var) => {
+                if let TypeState::Unbound { constraint, .. } = &self.type_vars[var.0 as usize]
+                    && constraint.is_pending()
+                {
+                    let level = self.level;
+                    self.lower_levels(&Type::Var(var), level);
+                }
+            }
+            Type::Record(fields) => fields.iter().for_each(|(_, ty)| self.keep_pending(ty)),
+            Type::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).for_each(|ty| self.keep_pending(ty)),
+            Type::Array(_, element) => self.keep_pending(&element),
+            Type::Arrow(arrow) => {
+                self.keep_pending(&arrow.from);
+                self.keep_pending(&arrow.to.ty);
+            }
+            Type::Named(_, _, args) => args.iter().for_each(|arg| {
+                if let TypeArg::Type(ty) = arg {
+                    self.keep_pending(ty);
+                }
+            }),
+            Type::Hidden(_, ty) => self.keep_pending(&ty),
+            Type::Prim(_) | Type::Param(..) | Type::Error => {}
         }
     }
 
@@ -274,8 +300,6 @@ impl Checker<'_> {
             return;
         }
         if constraint.is_pending() {
-            let level = self.level;
-            self.lower_levels(&Type::Var(var), level);
             return;
         }
         let id = self.fresh_param();

@@ -17,6 +17,7 @@ mod subst;
 pub mod tree;
 pub mod ty;
 mod type_exp;
+mod uniqueness;
 mod unify;
 mod zonk;
 

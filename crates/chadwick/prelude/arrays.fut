@@ -144,7 +144,7 @@ local def positions [n] (flags: [n]bool): ?[k].[k]i64 =
   let count = if n == 0 then 0 else ranks[n - 1]
   in intrinsics.scatter_1d (intrinsics.build count (\_ -> 0i64)) n (\i -> if flags[i] then ranks[i] - 1 else -1) (\i -> i)
 
-#[inline] def filter [n] 'a (p: a -> bool) (xs: [n]a): *?[k].[k]a =
+#[inline] def filter [n] 'a (p: a -> bool) (xs: [n]a): ?[k].*[k]a =
   let kept = positions (intrinsics.build n (\i -> p xs[i]))
   in map (\i -> xs[i]) kept
 

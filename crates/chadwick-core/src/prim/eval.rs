@@ -105,6 +105,7 @@ fn fused_multiply_add(x: Const, y: Const, z: Const) -> PrimResult {
 /// the same width.
 pub fn convert(x: Const, to: Prim) -> Const {
     match x {
+        Const::I64(x) if to == Prim::F64 => Const::F64(x as f64),
         Const::Bool(x) => Const::from_i128(to, i128::from(x)),
         Const::F16(x) => convert_float(x.to_f64(), to),
         Const::F32(x) => convert_float(f64::from(x), to),

@@ -7,7 +7,7 @@ use crate::memory;
 use crate::value::Value;
 use chadwick_core::Element;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ArrayBuilder {
     /// The sizes in front; a growing builder has one, counted as it goes.
     outer: Vec<i64>,

@@ -60,6 +60,7 @@ impl Compiler {
                     (PrimOp::Unary(op, _), [x]) => Inst::Unary { op, dst, x: *x },
                     (PrimOp::Binary(op, _), [x, y]) => Inst::Binary { op, dst, x: *x, y: *y },
                     (PrimOp::Compare(op, _), [x, y]) => Inst::Compare { op, dst, x: *x, y: *y },
+                    (op @ PrimOp::Convert { .. }, [x]) => Inst::Convert { op, dst, x: *x },
                     (op, args) => Inst::Prim { op, dst, args: self.list(args) },
                 };
                 self.emit(inst);

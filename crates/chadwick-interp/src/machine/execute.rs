@@ -4,7 +4,7 @@ use super::{Frame, Machine};
 use crate::code::{Code, Inst, List, MessageText, Operand};
 use crate::error::{ErrorKind, Outcome, fail, malformed};
 use crate::value::{SumValue, Value};
-use chadwick_core::prim::{eval, eval_binary, eval_compare, eval_unary};
+use chadwick_core::prim::{convert, eval, eval_binary, eval_compare, eval_unary};
 use chadwick_core::{BinaryOp, CompareOp, Const, PrimOp};
 use std::rc::Rc;
 
@@ -86,34 +86,73 @@ impl Machine {
     #[inline(always)]
     fn step(&mut self, code: &Rc<Code>, inst: &Inst, pc: &mut usize, base: usize) -> Outcome<Flow> {
         match inst {
-            Inst::Move { dst, src } => {
-                let value = self.fetch(code, base, *src);
-                self.set(base, *dst, value);
-            }
+            Inst::Move { dst, src } => match self.get(code, base, *src) {
+                Value::Scalar(Const::F64(value)) => {
+                    let value = *value;
+                    self.set_scalar(base, *dst, Const::F64(value));
+                }
+                Value::Scalar(Const::I64(value)) => {
+                    let value = *value;
+                    self.set_scalar(base, *dst, Const::I64(value));
+                }
+                Value::Scalar(value) => {
+                    let value = *value;
+                    self.set_scalar(base, *dst, value);
+                }
+                _ => {
+                    let value = self.fetch(code, base, *src);
+                    self.set(base, *dst, value);
+                }
+            },
             Inst::Clear { register } => self.set(base, *register, Value::Absent),
             Inst::Unary { op, dst, x } => {
                 self.counters.operations += 1;
-                let value = match self.get(code, base, *x) {
-                    Value::Scalar(x) => Value::Scalar(eval_unary(*op, *x)?),
+                match self.get(code, base, *x) {
+                    Value::Scalar(x) => {
+                        let value = eval_unary(*op, *x)?;
+                        self.set_scalar(base, *dst, value);
+                    }
                     other => {
                         let x = other.clone();
                         let Some(prim) = x.prim() else { return malformed("an operand that is no scalar") };
-                        self.apply(PrimOp::Unary(*op, prim), &[x])?
+                        let value = self.apply(PrimOp::Unary(*op, prim), &[x])?;
+                        self.set(base, *dst, value);
                     }
-                };
-                self.set(base, *dst, value);
+                }
             }
             Inst::Binary { op, dst, x, y } => {
                 self.counters.operations += 1;
-                let value = match (self.get(code, base, *x), self.get(code, base, *y)) {
-                    (Value::Scalar(x), Value::Scalar(y)) => Value::Scalar(binary(*op, *x, *y)?),
+                match (self.get(code, base, *x), self.get(code, base, *y)) {
+                    (Value::Scalar(Const::F64(x)), Value::Scalar(Const::F64(y))) => {
+                        let value = match op {
+                            BinaryOp::Add => x + y,
+                            BinaryOp::Sub => x - y,
+                            BinaryOp::Mul => x * y,
+                            BinaryOp::Div => x / y,
+                            _ => float(eval_binary(*op, Const::F64(*x), Const::F64(*y))?),
+                        };
+                        self.set_scalar(base, *dst, Const::F64(value));
+                    }
+                    (Value::Scalar(Const::I64(x)), Value::Scalar(Const::I64(y))) => {
+                        let value = match op {
+                            BinaryOp::Add => x.wrapping_add(*y),
+                            BinaryOp::Sub => x.wrapping_sub(*y),
+                            BinaryOp::Mul => x.wrapping_mul(*y),
+                            _ => integer(eval_binary(*op, Const::I64(*x), Const::I64(*y))?),
+                        };
+                        self.set_scalar(base, *dst, Const::I64(value));
+                    }
+                    (Value::Scalar(x), Value::Scalar(y)) => {
+                        let value = eval_binary(*op, *x, *y)?;
+                        self.set_scalar(base, *dst, value);
+                    }
                     (x, y) => {
                         let (x, y) = (x.clone(), y.clone());
                         let Some(prim) = x.prim() else { return malformed("an operand that is no scalar") };
-                        self.apply(PrimOp::Binary(*op, prim), &[x, y])?
+                        let value = self.apply(PrimOp::Binary(*op, prim), &[x, y])?;
+                        self.set(base, *dst, value);
                     }
-                };
-                self.set(base, *dst, value);
+                }
             }
             Inst::Compare { op, dst, x, y } => {
                 self.counters.operations += 1;
@@ -124,7 +163,21 @@ impl Machine {
                         _ => return malformed("an operand that is no scalar"),
                     },
                 };
-                self.set(base, *dst, Value::Scalar(Const::Bool(holds)));
+                self.set_scalar(base, *dst, Const::Bool(holds));
+            }
+            Inst::Convert { op, dst, x } => {
+                self.counters.operations += 1;
+                match (self.get(code, base, *x), op) {
+                    (Value::Scalar(x), PrimOp::Convert { to, .. }) => {
+                        let value = convert(*x, *to);
+                        self.set_scalar(base, *dst, value);
+                    }
+                    (other, op) => {
+                        let x = other.clone();
+                        let value = self.apply(*op, &[x])?;
+                        self.set(base, *dst, value);
+                    }
+                }
             }
             Inst::Prim { op, dst, args } => {
                 self.counters.operations += 1;
@@ -192,11 +245,11 @@ impl Machine {
                         _ => return malformed("an index that is no i64"),
                     };
                     if next < bound {
-                        self.registers[base + *index as usize] = Value::i64(next);
+                        self.set_scalar(base, *index, Const::I64(next));
                         *pc = *body as usize;
                         break;
                     }
-                    self.registers[base + *index as usize] = Value::i64(0);
+                    self.set_scalar(base, *index, Const::I64(0));
                 }
             }
             Inst::CountStart { counter, limit, bound, end } => {
@@ -210,14 +263,22 @@ impl Machine {
             }
             Inst::CountNext { counter, limit, body } => {
                 self.tick()?;
-                let (counted, limit) = match (&self.registers[base + *counter as usize], &self.registers[base + *limit as usize])
-                {
+                let pair = (&self.registers[base + *counter as usize], &self.registers[base + *limit as usize]);
+                if let (Value::Scalar(Const::I64(counted)), Value::Scalar(Const::I64(limit))) = pair {
+                    let next = counted + 1;
+                    if next < *limit {
+                        self.set_scalar(base, *counter, Const::I64(next));
+                        *pc = *body as usize;
+                    }
+                    return Ok(Flow::Next);
+                }
+                let (counted, limit) = match pair {
                     (Value::Scalar(counted), Value::Scalar(limit)) => (*counted, *limit),
                     _ => return malformed("a loop counter that is no scalar"),
                 };
-                let next = binary(BinaryOp::Add, counted, Const::one(counted.prim()))?;
+                let next = eval_binary(BinaryOp::Add, counted, Const::one(counted.prim()))?;
                 if compare(CompareOp::Less, next, limit)? {
-                    self.set(base, *counter, Value::Scalar(next));
+                    self.set_scalar(base, *counter, next);
                     *pc = *body as usize;
                 }
             }
@@ -234,10 +295,11 @@ impl Machine {
                     _ => return malformed("a push into no array"),
                 }
             }
-            Inst::Index { dst, array, indices } => {
-                let value = self.index(code, base, *array, *indices)?;
-                self.set(base, *dst, value);
-            }
+            Inst::Index { dst, array, indices } => match self.index(code, base, *array, *indices)? {
+                Value::Scalar(Const::F64(value)) => self.set_scalar(base, *dst, Const::F64(value)),
+                Value::Scalar(value) => self.set_scalar(base, *dst, value),
+                value => self.set(base, *dst, value),
+            },
             other => return self.step_slow(code, other, pc, base),
         }
         Ok(Flow::Next)
@@ -388,26 +450,22 @@ enum Flow {
     Return { values: List },
 }
 
-/// [`eval_binary`] with the common cases in front.
+/// A result that is known to be an `f64`.
 #[inline(always)]
-fn binary(op: BinaryOp, x: Const, y: Const) -> Result<Const, chadwick_core::PrimError> {
-    match (x, y) {
-        (Const::F64(x), Const::F64(y)) => match op {
-            BinaryOp::Add => return Ok(Const::F64(x + y)),
-            BinaryOp::Sub => return Ok(Const::F64(x - y)),
-            BinaryOp::Mul => return Ok(Const::F64(x * y)),
-            BinaryOp::Div => return Ok(Const::F64(x / y)),
-            _ => {}
-        },
-        (Const::I64(x), Const::I64(y)) => match op {
-            BinaryOp::Add => return Ok(Const::I64(x.wrapping_add(y))),
-            BinaryOp::Sub => return Ok(Const::I64(x.wrapping_sub(y))),
-            BinaryOp::Mul => return Ok(Const::I64(x.wrapping_mul(y))),
-            _ => {}
-        },
-        _ => {}
+fn float(constant: Const) -> f64 {
+    match constant {
+        Const::F64(value) => value,
+        _ => f64::NAN,
     }
-    eval_binary(op, x, y)
+}
+
+/// A result that is known to be an `i64`.
+#[inline(always)]
+fn integer(constant: Const) -> i64 {
+    match constant {
+        Const::I64(value) => value,
+        _ => 0,
+    }
 }
 
 #[inline(always)]
