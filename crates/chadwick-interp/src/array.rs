@@ -99,6 +99,15 @@ impl ArrayValue {
         self.is_row_major().then(|| self.offset..self.offset + self.len())
     }
 
+    /// The elements, if this is a row-major vector of `f64`.
+    #[inline]
+    pub(crate) fn as_f64_vector(&self) -> Option<&[f64]> {
+        match (&self.storage.buffer, &self.strides, &*self.shape) {
+            (Buffer::F64(elements), None, [size]) => elements.get(self.offset..self.offset + *size as usize),
+            _ => None,
+        }
+    }
+
     /// Where each element lies in the buffer, in row-major order of the array.
     pub(crate) fn offsets(&self) -> shape::Offsets {
         shape::Offsets::new(self.offset, &self.shape, self.strides())
@@ -187,7 +196,7 @@ impl ArrayValue {
                         at += start * stride;
                     }
                     shape.push((*count).max(0));
-                    selected.push(stride.saturating_mul(*step));
+                    selected.push(stride.wrapping_mul(*step));
                 }
                 None => {
                     shape.push(*dim);
@@ -272,6 +281,8 @@ fn check_range(start: i64, count: i64, stride: i64, size: i64) -> Outcome<()> {
     let fits = match count {
         ..0 => false,
         0 => -1 <= start && start <= size,
+        // Two positions of a view are never the same place.
+        2.. if stride == 0 => false,
         _ => {
             let last = i128::from(start) + i128::from(count - 1) * i128::from(stride);
             inside(i128::from(start)) && inside(last)

@@ -50,7 +50,7 @@ impl Interpreter {
         self.guarded(|machine| {
             check_arguments(machine, function, &args)?;
             let code = machine.code(function)?;
-            machine.run(&code, &[], args)
+            machine.run(&code, Vec::new(), args)
         })
     }
 
@@ -65,7 +65,7 @@ impl Interpreter {
             check_arguments(machine, function, &args)?;
             let code = machine.code(function)?;
             machine.levels_open += 1;
-            let recorded = machine.record_run(&code, &[], args, |at| wrt.contains(&at))?;
+            let recorded = machine.record_run(&code, Vec::new(), args, |at| wrt.contains(&at))?;
             Ok((recorded.results.clone(), Pullback { recorded }))
         })
     }

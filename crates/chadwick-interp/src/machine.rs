@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// Runs a function to its end on top of whatever is running.
-    pub fn run(&mut self, code: &Rc<Code>, captures: &[Value], args: Vec<Value>) -> Outcome<Vec<Value>> {
+    pub fn run(&mut self, code: &Rc<Code>, captures: Vec<Value>, args: Vec<Value>) -> Outcome<Vec<Value>> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let (bottom, registers) = (self.frames.len(), self.registers.len());
             let accumulators = (self.accumulators.len(), self.accumulator_groups.len());
@@ -194,9 +194,15 @@ impl Machine {
         })
     }
 
-    fn enter_and_execute(&mut self, code: &Rc<Code>, captures: &[Value], args: Vec<Value>, bottom: usize) -> Outcome<Vec<Value>> {
+    fn enter_and_execute(
+        &mut self,
+        code: &Rc<Code>,
+        captures: Vec<Value>,
+        args: Vec<Value>,
+        bottom: usize,
+    ) -> Outcome<Vec<Value>> {
         let base = self.make_room(code)?;
-        for (register, value) in captures.iter().cloned().chain(args).enumerate() {
+        for (register, value) in captures.into_iter().chain(args).enumerate() {
             match self.registers.get_mut(base + register) {
                 Some(slot) => *slot = value,
                 None => return malformed("too many arguments"),

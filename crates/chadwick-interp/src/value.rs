@@ -155,8 +155,7 @@ pub(crate) fn drop_all(mut queue: Vec<Value>) {
             }
             Value::Function(function) => {
                 if let Ok(mut function) = Rc::try_unwrap(function) {
-                    memory::release(size_of_val(&*function.captures));
-                    queue.extend(std::mem::take(&mut function.captures));
+                    queue.extend(function.take_captures());
                 }
             }
             Value::Active(active) => {
@@ -174,6 +173,14 @@ pub(crate) fn drop_all(mut queue: Vec<Value>) {
             }
             _ => {}
         }
+    }
+}
+
+impl FunctionValue {
+    /// Empties a function that is about to be dropped.
+    pub(crate) fn take_captures(&mut self) -> Box<[Value]> {
+        memory::release(size_of_val(&*self.captures));
+        std::mem::take(&mut self.captures)
     }
 }
 

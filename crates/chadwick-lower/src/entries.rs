@@ -49,6 +49,7 @@ impl Lowerer<'_> {
             for (ty, group) in param_types.iter().zip(&groups) {
                 lowerer.witnesses(ty, group, &env.types, &mut found);
             }
+            let mut read: Vec<(Atom, usize)> = Vec::new();
             let own: Vec<_> = definition.scheme.sizes.iter().map(|(id, _)| *id).collect();
             for (size, atom, axis) in &found {
                 if let Size::Name(id, _) = size
@@ -57,9 +58,10 @@ impl Lowerer<'_> {
                 {
                     let size = lowerer.dim(atom.clone(), *axis, span);
                     env.bind_atom(*id, size);
+                    read.push((atom.clone(), *axis));
                 }
             }
-            for (size, atom, axis) in &found {
+            for (size, atom, axis) in found.iter().filter(|(_, atom, axis)| !read.contains(&(atom.clone(), *axis))) {
                 let expected = lowerer.size(size, &env, span);
                 if expected == UNKNOWN {
                     continue;

@@ -4,6 +4,7 @@
 //! flattened, patterns compiled to matches, and functions marked `inline` (most of the prelude) are inlined, so that `map f xs`
 //! becomes a `build` whose body is the body of `f`.
 
+mod activity;
 mod apply;
 mod arrays;
 mod entries;
@@ -15,6 +16,8 @@ mod ltype;
 mod matching;
 mod sizes;
 mod value;
+
+pub use activity::check_derivatives;
 
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::{
@@ -53,7 +56,6 @@ pub(crate) struct Lowerer<'t> {
     inlining: Vec<VarId>,
     /// Whether an `#[unroll]` stands around the expression.
     unroll: bool,
-    /// Members of local recursive groups that have been seen, for capture analysis.
     errors: Vec<Diagnostic>,
     reported: FxHashSet<Span>,
 }
@@ -178,7 +180,7 @@ impl<'t> Lowerer<'t> {
         id
     }
 
-    /// A value of each type, for places that are never reached.
+    /// No type parameters.
     fn type_params(&self) -> ltype::TypeParams {
         Rc::new(FxHashMap::<_, LType>::default())
     }

@@ -18,7 +18,9 @@ fn main() {
             }
         }
         if let Some(core) = core {
-            let _ = core;
+            let errors = chadwick_core::verify::verify(&core);
+            if !errors.is_empty() { println!("{file}: VERIFY"); for e in errors.iter().take(3) { println!("   {e:?}"); } }
+            if std::env::var("CORE").is_ok() { println!("{}", chadwick_core::text::print(&core)); }
         }
     }
     println!("{bad} unexpected");

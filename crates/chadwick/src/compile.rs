@@ -74,7 +74,10 @@ pub fn lower(checked: &mut Checked) -> Option<core::Program> {
         return None;
     }
     match chadwick_lower::lower(&checked.tree) {
-        Ok(program) => Some(program),
+        Ok(program) => {
+            checked.diagnostics.extend(chadwick_lower::check_derivatives(&program));
+            (!checked.has_errors()).then_some(program)
+        }
         Err(diagnostics) => {
             checked.diagnostics.extend(diagnostics);
             None

@@ -29,9 +29,9 @@ impl Shape {
         Shape::new(&[outer, inner].concat())
     }
 
-    /// The number of elements. Of a shape that an array has, so it does not overflow.
+    /// The number of elements of an array that exists.
     pub fn count(&self) -> usize {
-        self.iter().product::<i64>() as usize
+        checked_count(self).unwrap_or(0)
     }
 
     /// The number of elements, where it is a number of elements at all.
@@ -42,19 +42,20 @@ impl Shape {
     pub fn row_major_strides(&self) -> Vec<i64> {
         let mut strides = vec![1; self.len()];
         for axis in (1..self.len()).rev() {
-            strides[axis - 1] = strides[axis] * self[axis];
+            // An empty array may have sizes whose product is no number; nobody walks over it.
+            strides[axis - 1] = i64::wrapping_mul(strides[axis], self[axis]);
         }
         strides
     }
 
     /// Whether the strides are those of row-major order, up to dimensions of size one.
     pub fn is_row_major(&self, strides: &[i64]) -> bool {
-        let mut wanted = 1;
+        let mut wanted = 1i64;
         for (dim, stride) in self.iter().zip(strides).rev() {
             if *dim != 1 && *stride != wanted {
                 return false;
             }
-            wanted *= dim;
+            wanted = wanted.wrapping_mul(*dim);
         }
         true
     }

@@ -20,11 +20,11 @@ impl Machine {
         args: Vec<Value>,
     ) -> Outcome<Vec<Value>> {
         let Some((level, reverse)) = highest_level(args.iter().chain(captures)) else {
-            return self.run(&spec.function, captures, args);
+            return self.run(&spec.function, captures.to_vec(), args);
         };
         // A rule stands for the mode it is written for; in the other the function itself is differentiated.
         if reverse == matches!(spec.kind, CustomKind::Jvp) {
-            return self.run(&spec.function, captures, args);
+            return self.run(&spec.function, captures.to_vec(), args);
         }
         if highest_level(captures).is_some_and(|(captured, _)| captured == level) {
             let message = "the function of a custom derivative captures an active value";
@@ -109,7 +109,7 @@ impl Machine {
                 })
             })?);
         }
-        let tangents = self.run(&spec.rule, rule_captures, rule_args)?;
+        let tangents = self.run(&spec.rule, rule_captures.to_vec(), rule_args)?;
         let mut lifted = Vec::with_capacity(results.len());
         for (result, tangent) in results.iter().zip(&tangents) {
             lifted.push(structure::zip(result, tangent, &mut |result, tangent| {

@@ -39,11 +39,11 @@ impl Machine {
         self.levels_open += 1;
         let result = match spec.mode {
             Mode::Jvp => {
-                let (primal, tangent) = self.forward(&spec.function, &captures, &args, &seeds)?;
+                let (primal, tangent) = self.forward(&spec.function, captures, &args, &seeds)?;
                 Ok((primal, tangent))
             }
             Mode::Vjp => {
-                let recorded = self.record_run(&spec.function, &captures, args, |_| true)?;
+                let recorded = self.record_run(&spec.function, captures, args, |_| true)?;
                 let cotangent = self.backward(&recorded, &seeds)?;
                 Ok((recorded.results, cotangent))
             }
@@ -57,8 +57,8 @@ impl Machine {
                     return fail(ErrorKind::Differentiation, format!("{found} seeds where {count} belong"));
                 }
                 match spec.mode {
-                    Mode::Jmp => self.many_forward(spec, &captures, &args, &seeds, count),
-                    _ => self.many_backward(spec, &captures, args, &seeds, count),
+                    Mode::Jmp => self.many_forward(spec, captures, &args, &seeds, count),
+                    _ => self.many_backward(spec, captures, args, &seeds, count),
                 }
             }
         };
@@ -75,7 +75,7 @@ impl Machine {
     fn forward(
         &mut self,
         function: &Rc<Code>,
-        captures: &[Value],
+        captures: Vec<Value>,
         args: &[Value],
         seeds: &[Value],
     ) -> Outcome<(Vec<Value>, Vec<Value>)> {
@@ -112,7 +112,7 @@ impl Machine {
     pub(crate) fn record_run(
         &mut self,
         function: &Rc<Code>,
-        captures: &[Value],
+        captures: Vec<Value>,
         args: Vec<Value>,
         is_input: impl Fn(usize) -> bool,
     ) -> Outcome<Recorded> {
@@ -136,7 +136,7 @@ impl Machine {
         &mut self,
         level: u64,
         function: &Rc<Code>,
-        captures: &[Value],
+        captures: Vec<Value>,
         args: &[Value],
         is_input: &dyn Fn(usize) -> bool,
     ) -> Outcome<(usize, Vec<Value>)> {
@@ -202,7 +202,7 @@ impl Machine {
     fn many_forward(
         &mut self,
         spec: &DifferentiateSpec,
-        captures: &[Value],
+        captures: Vec<Value>,
         args: &[Value],
         seeds: &[Value],
         count: i64,
@@ -211,7 +211,7 @@ impl Machine {
         let mut gathered = self.gather(&spec.results, count)?;
         for at in 0..count {
             let seeds = nth(seeds, at)?;
-            let (primal, tangents) = self.forward(&spec.function, captures, args, &seeds)?;
+            let (primal, tangents) = self.forward(&spec.function, captures.clone(), args, &seeds)?;
             primals.get_or_insert(primal);
             self.push_each(&mut gathered, tangents)?;
         }
@@ -227,7 +227,7 @@ impl Machine {
     fn many_backward(
         &mut self,
         spec: &DifferentiateSpec,
-        captures: &[Value],
+        captures: Vec<Value>,
         args: Vec<Value>,
         seeds: &[Value],
         count: i64,

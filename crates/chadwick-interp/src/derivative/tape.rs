@@ -246,7 +246,7 @@ impl Machine {
                 })
             })?);
         }
-        let given = self.run(&custom.rule, &custom.rule_captures, args)?;
+        let given = self.run(&custom.rule, custom.rule_captures.to_vec(), args)?;
         for (arg, cotangent) in custom.args.iter().zip(&given) {
             let mut additions: Vec<(u32, Value)> = Vec::new();
             structure::for_each_pair(arg, cotangent, &mut |arg, cotangent| {

@@ -3,7 +3,7 @@
 use super::{Frame, Machine};
 use crate::code::{Code, Inst, List, MessageText, Operand};
 use crate::error::{ErrorKind, Outcome, fail, malformed};
-use crate::value::{SumValue, Value};
+use crate::value::{FunctionValue, SumValue, Value};
 use chadwick_core::prim::{convert, eval, eval_binary, eval_compare, eval_unary};
 use chadwick_core::{BinaryOp, CompareOp, Const, PrimOp};
 use std::rc::Rc;
@@ -26,12 +26,7 @@ impl Machine {
                     self.tick()?;
                     let new_base = self.make_room(&callee)?;
                     let captured = match first {
-                        Value::Function(function) => {
-                            for (at, value) in function.captures.iter().enumerate() {
-                                self.registers[new_base + at] = value.clone();
-                            }
-                            function.captures.len()
-                        }
+                        Value::Function(function) => self.place_captures(function, new_base),
                         _ => 0,
                     };
                     if args.len as usize != callee.params {
@@ -295,11 +290,24 @@ impl Machine {
                     _ => return malformed("a push into no array"),
                 }
             }
-            Inst::Index { dst, array, indices } => match self.index(code, base, *array, *indices)? {
-                Value::Scalar(Const::F64(value)) => self.set_scalar(base, *dst, Const::F64(value)),
-                Value::Scalar(value) => self.set_scalar(base, *dst, value),
-                value => self.set(base, *dst, value),
-            },
+            Inst::Index { dst, array, indices } => {
+                // An element of a vector of floats, the most common of all.
+                if indices.len == 1
+                    && let Value::Array(view) = self.get(code, base, *array)
+                    && let Some(elements) = view.as_f64_vector()
+                    && let Value::Scalar(Const::I64(at)) = self.get(code, base, code.list(*indices)[0])
+                    && let Some(element) = usize::try_from(*at).ok().and_then(|at| elements.get(at))
+                    && !array.is_take()
+                {
+                    let element = *element;
+                    self.set_scalar(base, *dst, Const::F64(element));
+                    return Ok(Flow::Next);
+                }
+                match self.index(code, base, *array, *indices)? {
+                    Value::Scalar(value) => self.set_scalar(base, *dst, value),
+                    value => self.set(base, *dst, value),
+                }
+            }
             other => return self.step_slow(code, other, pc, base),
         }
         Ok(Flow::Next)
@@ -396,6 +404,25 @@ impl Machine {
             other => return self.array_step(code, other, pc, base).map(|()| Flow::Next),
         }
         Ok(Flow::Next)
+    }
+
+    /// Puts the captures into a new frame: moved if this was the function's last use. Returns how many.
+    #[inline]
+    fn place_captures(&mut self, function: Rc<FunctionValue>, base: usize) -> usize {
+        let count = function.captures.len();
+        match Rc::try_unwrap(function) {
+            Ok(mut own) => {
+                for (at, value) in own.take_captures().into_iter().enumerate() {
+                    self.registers[base + at] = value;
+                }
+            }
+            Err(shared) => {
+                for (at, value) in shared.captures.iter().enumerate() {
+                    self.registers[base + at] = value.clone();
+                }
+            }
+        }
+        count
     }
 
     fn save_position(&mut self, pc: usize) {
