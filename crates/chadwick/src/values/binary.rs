@@ -34,7 +34,10 @@ pub fn parse_value(input: &[u8]) -> Result<(Value, usize), ValueError> {
     let count = element_count(&shape).and_then(|count| count.checked_mul(prim.bytes()));
     let Some(length) = count.filter(|length| *length <= input.len() - position) else {
         let left = input.len() - position;
-        return Err(ValueError::at_byte(position, format!("the shape {shape:?} asks for more elements than the {left} bytes left hold")));
+        return Err(ValueError::at_byte(
+            position,
+            format!("the shape {shape:?} asks for more elements than the {left} bytes left hold"),
+        ));
     };
     let elements = decode(prim, &input[position..position + length], ByteOrder::Little)
         .map_err(|bad| ValueError::at_byte(position + bad, "a boolean is 0 or 1"))?;

@@ -44,14 +44,11 @@ pub fn difference(got: &[Value], want: &[Value], tolerance: &Tolerance) -> Optio
     if got.len() != want.len() {
         return Some(format!("{} values were expected, {} came out", want.len(), got.len()));
     }
+    let alone = want.len() == 1;
     got.iter().zip(want).enumerate().find_map(|(number, (got, want))| {
-        let which = if want_many(got, want) { String::new() } else { format!("value {number}: ") };
+        let which = if alone { String::new() } else { format!("value {number}: ") };
         value_difference(got, want, tolerance).map(|text| format!("{which}{text}"))
     })
-}
-
-fn want_many(_got: &Value, _want: &Value) -> bool {
-    false
 }
 
 /// The first difference between two values, in words.

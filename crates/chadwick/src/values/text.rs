@@ -42,7 +42,6 @@ struct Number<'a> {
     radix: Option<u32>,
     is_float: bool,
     suffix: Option<Prim>,
-    start: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -325,12 +324,13 @@ impl<'a> Reader<'a> {
             },
         };
         self.position += skip + len + word;
-        Ok(Number { negative, digits, radix, is_float, suffix, start })
+        Ok(Number { negative, digits, radix, is_float, suffix })
     }
 
     fn unexpected(&self, start: usize) -> String {
         let rest = self.input.get(start..).unwrap_or_default();
-        let word: String = String::from_utf8_lossy(&rest[..rest.len().min(40)]).chars().take_while(|c| !c.is_whitespace()).collect();
+        let word: String =
+            String::from_utf8_lossy(&rest[..rest.len().min(40)]).chars().take_while(|c| !c.is_whitespace()).collect();
         let word: String = word.chars().take(20).collect();
         match word.is_empty() {
             true => String::from("expected a value, found the end"),
@@ -464,8 +464,8 @@ impl Number<'_> {
         if prim == Prim::Bool {
             return Err(String::from("this array is irregular or of multiple types"));
         }
-        let _ = self.start;
-        let magnitude = i128::from_str_radix(&digits, self.radix.unwrap_or(10)).map_err(|_| format!("`{digits}` does not fit in {}", prim.name()))?;
+        let magnitude = i128::from_str_radix(&digits, self.radix.unwrap_or(10))
+            .map_err(|_| format!("`{digits}` does not fit in {}", prim.name()))?;
         let value = if self.negative { -magnitude } else { magnitude };
         // Patterns of bits are accepted too: 255i8 is -1i8.
         let bits = prim.bits().min(64);
@@ -518,7 +518,7 @@ pub fn write_scalar(scalar: Scalar, out: &mut impl fmt::Write) -> fmt::Result {
         Const::U16(x) => write!(out, "{x}{suffix}"),
         Const::U32(x) => write!(out, "{x}{suffix}"),
         Const::U64(x) => write!(out, "{x}{suffix}"),
-        Const::F16(x) if x.is_finite() => write!(out, "{:?}{suffix}", x.to_f32()),
+        Const::F16(x) if x.is_finite() => write!(out, "{:?}{suffix}", shortest_f16(x)),
         Const::F32(x) if x.is_finite() => write!(out, "{x:?}{suffix}"),
         Const::F64(x) if x.is_finite() => write!(out, "{x:?}{suffix}"),
         Const::F16(_) | Const::F32(_) | Const::F64(_) => {
@@ -527,4 +527,11 @@ pub fn write_scalar(scalar: Scalar, out: &mut impl fmt::Write) -> fmt::Result {
             write!(out, "{sign}{suffix}.{name}")
         }
     }
+}
+
+/// A float that prints with the fewest digits which read back as `x`.
+fn shortest_f16(x: f16) -> f64 {
+    let exact = x.to_f64();
+    let rounded = (0..6).filter_map(|digits| format!("{exact:.digits$e}").parse::<f64>().ok());
+    rounded.into_iter().find(|rounded| f16::from_f64(*rounded) == x).unwrap_or(exact)
 }

@@ -1,0 +1,29 @@
+//! Reading files.
+
+use std::io::Read;
+use std::path::Path;
+
+/// The text of a program.
+pub fn read_source(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        format!("{}: the file is no UTF-8 text (byte {offset})", path.display())
+    })
+}
+
+/// Larger files of data are refused, also after unpacking.
+const MAX_DATA_BYTES: u64 = 1 << 34;
+
+/// The bytes of a data file, unpacked if its name ends in `.gz`.
+pub fn read_data(path: &Path) -> Result<Vec<u8>, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let packed = path.extension().is_some_and(|extension| extension == "gz");
+    let result = match packed {
+        true => flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)).take(MAX_DATA_BYTES).read_to_end(&mut bytes),
+        false => file.take(MAX_DATA_BYTES).read_to_end(&mut bytes),
+    };
+    result.map_err(|error| error.to_string())?;
+    Ok(bytes)
+}

@@ -1,0 +1,65 @@
+//! Writing to the terminal or a pipe.
+
+use std::io::{IsTerminal, Write};
+
+/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
+pub fn line(text: &str) {
+    bytes(text.as_bytes());
+    bytes(b"\n");
+}
+
+/// Writes to standard output as it is.
+pub fn bytes(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(bytes)
+        && error.kind() == std::io::ErrorKind::BrokenPipe
+    {
+        std::process::exit(0);
+    }
+}
+
+/// Writes a line to standard error; there is nowhere to complain if that fails.
+pub fn error_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Colours, where they are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    enabled: bool,
+}
+
+impl Paint {
+    pub fn stdout() -> Self {
+        Paint { enabled: std::io::stdout().is_terminal() && colours_allowed() }
+    }
+
+    pub fn stderr() -> Self {
+        Paint { enabled: std::io::stderr().is_terminal() && colours_allowed() }
+    }
+
+    pub fn enabled(self) -> bool {
+        self.enabled
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.enabled { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    pub fn good(self, text: &str) -> String {
+        self.code("32", text)
+    }
+
+    pub fn bad(self, text: &str) -> String {
+        self.code("1;31", text)
+    }
+
+    pub fn warn(self, text: &str) -> String {
+        self.code("33", text)
+    }
+}
+
+/// <https://no-color.org>
+fn colours_allowed() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

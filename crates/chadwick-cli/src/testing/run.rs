@@ -1,0 +1,171 @@
+//! Runs the tests of one file.
+
+use super::spec::{self, Case, Expect, Input, Pattern, Spec};
+use super::{Config, Outcome, Status, random};
+use crate::input;
+use crate::panics;
+use chadwick::values::{Value, compare};
+use chadwick::{Error, Limits, Program};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// All outcomes of a file. `progress` is called between the steps that have a time limit each.
+pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
+    let started = Instant::now();
+    let whole =
+        |status: Status| vec![Outcome { entry: String::new(), dataset: String::new(), line: 0, status, time: started.elapsed() }];
+    let source = match input::read_source(path) {
+        Ok(source) => source,
+        Err(problem) => return whole(Status::Failed(problem)),
+    };
+    let spec = match spec::parse(&source) {
+        Ok(spec) => spec,
+        Err(error) => return whole(Status::Failed(format!("the test block cannot be read: {error}"))),
+    };
+    if let Some(reason) = excluded(&spec.tags) {
+        return whole(Status::Skipped(reason));
+    }
+    match panics::caught(|| Program::compile(path, &source, &chadwick::compile::FileLoader)) {
+        Err(panic) => whole(Status::Failed(format!("internal error while compiling: {panic}"))),
+        Ok(compiled) => {
+            progress();
+            match (&spec.compile_error, compiled) {
+                (Some(pattern), Ok(_)) => whole(Status::Failed(format!(
+                    "the program compiles, but an error matching `{}` was expected",
+                    pattern.text()
+                ))),
+                (Some(pattern), Err(error)) => whole(expected_error(pattern, &compile_messages(&error), &error)),
+                (None, Err(error)) => whole(Status::Failed(format!("does not compile\n{error}"))),
+                (None, Ok(program)) => {
+                    let mut outcomes = run_cases(path, &program, &spec, config, progress);
+                    let passed_whole = outcomes.is_empty();
+                    for pattern in &spec.warnings {
+                        let messages: Vec<String> = program.warnings().iter().map(|warning| warning.message.clone()).collect();
+                        if !pattern.matches(&messages.join("\n")) {
+                            let text = format!("no warning matches `{}`", pattern.text());
+                            outcomes.extend(whole(Status::Failed(text)));
+                        }
+                    }
+                    match passed_whole && outcomes.is_empty() {
+                        true => whole(Status::Passed),
+                        false => outcomes,
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn run_cases(path: &Path, program: &Program, spec: &Spec, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for case in &spec.cases {
+        if config.entry.as_ref().is_some_and(|entry| *entry != case.entry) {
+            continue;
+        }
+        let started = Instant::now();
+        let status = match panics::caught(|| run_case(path, program, case, config)) {
+            Ok(status) => status,
+            Err(panic) => Status::Failed(format!("internal error: {panic}")),
+        };
+        let (entry, dataset) = (case.entry.clone(), case.dataset.clone());
+        outcomes.push(Outcome { entry, dataset, line: case.line, status, time: started.elapsed() });
+        progress();
+    }
+    for (name, line) in &spec.properties {
+        let status = Status::Skipped(String::from("properties are not supported yet"));
+        outcomes.push(Outcome {
+            entry: name.clone(),
+            dataset: String::from("property"),
+            line: *line,
+            status,
+            time: Duration::ZERO,
+        });
+    }
+    outcomes
+}
+
+/// Why tags exclude a test, if they do.
+fn excluded(tags: &[String]) -> Option<String> {
+    const EXCLUDING: [&str; 6] = ["disable", "notest", "compiled", "no_interp", "no_interpreter", "no_interpreted"];
+    let tag = tags.iter().find(|tag| EXCLUDING.contains(&tag.as_str()))?;
+    Some(match tag.as_str() {
+        "compiled" => String::from("tag `compiled`: not for the interpreter"),
+        tag => format!("tag `{tag}`"),
+    })
+}
+
+fn run_case(path: &Path, program: &Program, case: &Case, config: &Config) -> Status {
+    if let Some(reason) = excluded(&case.tags) {
+        return Status::Skipped(reason);
+    }
+    let arguments = match &case.input {
+        Input::Values(values) => values.clone(),
+        Input::Random(items) => match random::generate(items) {
+            Ok(values) => values,
+            Err(problem) => return Status::Failed(problem),
+        },
+        Input::Script => return Status::Skipped(String::from("`script input` is not supported yet")),
+        Input::File(file) => match read_data(path, file) {
+            Ok(values) => values,
+            Err(problem) => return Status::Failed(problem),
+        },
+    };
+    let function = match program.function(&case.entry) {
+        Ok(function) => function,
+        Err(error) => return Status::Failed(error.message()),
+    };
+    program.set_limits(Limits {
+        max_memory_bytes: config.max_memory,
+        deadline: Some(Instant::now() + config.timeout),
+        max_depth: None,
+    });
+    let result = function.call(&arguments);
+    let wanted = match &case.expect {
+        Expect::Success | Expect::Auto => None,
+        Expect::Values(values) => Some(values.clone()),
+        Expect::File(file) => match read_data(path, file) {
+            Ok(values) => Some(values),
+            Err(problem) => return Status::Failed(problem),
+        },
+        Expect::Error(pattern) => {
+            return match result {
+                Ok(_) => Status::Failed(format!("it ran, but an error matching `{}` was expected", pattern.text())),
+                Err(error) => expected_error(pattern, &format!("Error: {}\n{error}", error.message()), &error),
+            };
+        }
+    };
+    match (result, wanted) {
+        (Err(error), _) => Status::Failed(error.to_string()),
+        (Ok(_), None) => Status::Passed,
+        (Ok(got), Some(wanted)) => match compare::difference(&got, &wanted, &config.tolerance) {
+            None => Status::Passed,
+            Some(difference) => Status::Failed(difference),
+        },
+    }
+}
+
+fn expected_error(pattern: &Pattern, messages: &str, error: &Error) -> Status {
+    match pattern.matches(messages) {
+        true => Status::Passed,
+        false => Status::Failed(format!("an error matching `{}` was expected, but this came\n{error}", pattern.text())),
+    }
+}
+
+/// Everything that the diagnostics say, without the program's own lines, in which anything may match.
+fn compile_messages(error: &Error) -> String {
+    let Error::Compile { diagnostics, .. } = error else { return error.message() };
+    let mut text = String::new();
+    for diagnostic in diagnostics {
+        let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.secondary).map(|label| label.text.as_str());
+        let hint = diagnostic.hint.as_deref().unwrap_or("");
+        let lines = [diagnostic.code, &diagnostic.message].into_iter().chain(labels).chain([hint]);
+        text.extend(lines.flat_map(|line| [line, "\n"]));
+    }
+    text
+}
+
+fn read_data(program: &Path, file: &str) -> Result<Vec<Value>, String> {
+    let path = program.parent().unwrap_or(Path::new("")).join(file);
+    let bytes = input::read_data(&path).map_err(|problem| format!("{}: {problem}", path.display()))?;
+    chadwick::values::text::parse_values(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,344 @@
+//! The test blocks of a program: what to run on what, and what should come out.
+//!
+//! ```text
+//! block   = ('tags' '{' tag* '}')? ('error:' regex | part*)
+//! part    = 'entry:' name+ | case | 'structure' name? '{' … '}' | 'property:' name+ | 'warning:' regex
+//! case    = string? tag* input expect?
+//! input   = 'input' ('{' value* '}' | '@' file) | 'random' 'input' '{' (type|constant)* '}' | 'script' 'input' ('{' script '}' | '@' file)
+//! expect  = 'output' ('{' value* '}' | '@' file) | 'auto' 'output' | 'error:' regex
+//! ```
+//!
+//! A block is a run of lines that start with `--` in column 0, from behind the line `-- ==` on.
+
+use chadwick::values::text::Reader;
+use chadwick::values::{Prim, Value, ValueError};
+use regex::Regex;
+
+/// All test blocks of one file.
+#[derive(Debug, Default)]
+pub struct Spec {
+    pub tags: Vec<String>,
+    /// The program must not compile, for a reason that matches.
+    pub compile_error: Option<Pattern>,
+    pub warnings: Vec<Pattern>,
+    pub cases: Vec<Case>,
+    /// Entry points that state properties, with the line of the statement.
+    pub properties: Vec<(String, usize)>,
+}
+
+/// One entry point on one input.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub entry: String,
+    /// The name of the dataset, or its number among the datasets of the file.
+    pub dataset: String,
+    pub tags: Vec<String>,
+    pub input: Input,
+    pub expect: Expect,
+    /// Of the input, counting from one.
+    pub line: usize,
+}
+
+#[derive(Clone, Debug)]
+pub enum Input {
+    Values(Vec<Value>),
+    File(String),
+    Random(Vec<RandomItem>),
+    Script,
+}
+
+#[derive(Clone, Debug)]
+pub enum RandomItem {
+    Type { shape: Vec<usize>, prim: Prim },
+    Constant(Value),
+}
+
+#[derive(Clone, Debug)]
+pub enum Expect {
+    Success,
+    Values(Vec<Value>),
+    File(String),
+    /// What the interpreter says is right.
+    Auto,
+    Error(Pattern),
+}
+
+/// A regular expression of a test file. One that is no regular expression is looked for literally.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    regex: Option<Regex>,
+}
+
+impl Pattern {
+    pub fn new(text: &str) -> Self {
+        let text = text.trim();
+        Pattern { text: text.to_owned(), regex: Regex::new(text).ok() }
+    }
+
+    pub fn matches(&self, message: &str) -> bool {
+        match &self.regex {
+            Some(regex) => regex.is_match(message),
+            None => message.contains(&self.text),
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Reads the test blocks of a program.
+pub fn parse(source: &str) -> Result<Spec, ValueError> {
+    let (text, blocks) = block_text(source);
+    let mut spec = Spec::default();
+    for (start, end) in blocks {
+        Parser { reader: Reader::new(&text[..end]), text: &text[..end], entries: vec![String::from("main")] }
+            .block(start, &mut spec)?;
+    }
+    Ok(spec)
+}
+
+/// The source with everything outside of test blocks blanked out, and where the blocks are. Positions are those of the source.
+fn block_text(source: &str) -> (Vec<u8>, Vec<(usize, usize)>) {
+    let mut text = source.as_bytes().to_vec();
+    let mut blocks = Vec::new();
+    let mut position = 0;
+    let mut open: Option<usize> = None;
+    for line in source.split_inclusive('\n') {
+        let end = position + line.len();
+        let comment = line.strip_prefix("--");
+        match (comment, open) {
+            (None, Some(start)) => {
+                blocks.push((start, position));
+                open = None;
+            }
+            (Some(content), None) if content.trim() == "==" => {
+                text[position..position + 4.min(line.len())].fill(b' ');
+                open = Some(end);
+            }
+            (Some(_), Some(_)) => text[position..position + 2].fill(b' '),
+            _ => {}
+        }
+        position = end;
+    }
+    if let Some(start) = open {
+        blocks.push((start, position));
+    }
+    (text, blocks)
+}
+
+struct Parser<'a> {
+    reader: Reader<'a>,
+    text: &'a [u8],
+    entries: Vec<String>,
+}
+
+impl<'a> Parser<'a> {
+    fn block(&mut self, start: usize, spec: &mut Spec) -> Result<(), ValueError> {
+        self.reader.set_position(start);
+        let mut dataset: Option<String> = None;
+        let mut tags: Vec<String> = Vec::new();
+        while let Some(byte) = self.reader.peek() {
+            let at = self.reader.position();
+            if byte == b'"' {
+                dataset = Some(self.quoted()?);
+                continue;
+            }
+            let word = self.word();
+            match word {
+                "" => return Err(self.reader.error(at, "expected a part of a test block, such as `entry:` or `input`")),
+                "tags" => spec.tags.extend(self.braced_words()?),
+                "error:" => spec.compile_error = Some(Pattern::new(self.rest_of_line())),
+                "warning:" => {
+                    let pattern = Pattern::new(self.rest_of_line());
+                    spec.warnings.push(pattern);
+                }
+                "entry:" => {
+                    self.entries = self.rest_of_line().split_whitespace().map(str::to_owned).collect();
+                    if self.entries.is_empty() {
+                        return Err(self.reader.error(at, "`entry:` is followed by the names of entry points"));
+                    }
+                }
+                "property:" => {
+                    let line = self.line(at);
+                    spec.properties.extend(self.rest_of_line().split_whitespace().map(|name| (name.to_owned(), line)));
+                }
+                "structure" => {
+                    if self.reader.peek() != Some(b'{') {
+                        self.word();
+                    }
+                    self.braced_text()?;
+                }
+                "input" | "random" | "script" => {
+                    let input = self.input(word)?;
+                    let expect = self.expect()?;
+                    let number = format!("#{}", spec.cases.len() / self.entries.len().max(1));
+                    let dataset = dataset.take().unwrap_or(number);
+                    for entry in &self.entries {
+                        spec.cases.push(Case {
+                            entry: entry.clone(),
+                            dataset: dataset.clone(),
+                            tags: tags.clone(),
+                            input: input.clone(),
+                            expect: expect.clone(),
+                            line: self.line(at),
+                        });
+                    }
+                    tags.clear();
+                }
+                tag if tag.ends_with(':') => return Err(self.reader.error(at, format!("`{tag}` is no part of a test block"))),
+                tag => tags.push(tag.to_owned()),
+            }
+        }
+        match tags.first() {
+            Some(tag) => Err(self.reader.error(self.reader.position(), format!("`{tag}` is followed by no input"))),
+            None => Ok(()),
+        }
+    }
+
+    fn input(&mut self, word: &str) -> Result<Input, ValueError> {
+        let at = self.reader.position();
+        if word != "input" {
+            self.reader.peek();
+            if self.word() != "input" {
+                return Err(self.reader.error(at, format!("`{word}` is followed by `input`")));
+            }
+        }
+        let is_file = self.reader.peek() == Some(b'@');
+        match word {
+            "script" => {
+                if is_file {
+                    self.file();
+                } else {
+                    self.braced_text()?;
+                }
+                Ok(Input::Script)
+            }
+            _ if is_file => Ok(Input::File(self.file())),
+            "random" => Ok(Input::Random(self.braced(Self::random_item)?)),
+            _ => Ok(Input::Values(self.braced(|parser| parser.reader.value(None))?)),
+        }
+    }
+
+    fn expect(&mut self) -> Result<Expect, ValueError> {
+        self.reader.peek();
+        let at = self.reader.position();
+        match self.word() {
+            "output" if self.reader.peek() == Some(b'@') => Ok(Expect::File(self.file())),
+            "output" => Ok(Expect::Values(self.braced(|parser| parser.reader.value(None))?)),
+            "auto" => {
+                self.reader.peek();
+                match self.word() {
+                    "output" => Ok(Expect::Auto),
+                    _ => Err(self.reader.error(at, "`auto` is followed by `output`")),
+                }
+            }
+            "error:" => Ok(Expect::Error(Pattern::new(self.rest_of_line()))),
+            _ => {
+                self.reader.set_position(at);
+                Ok(Expect::Success)
+            }
+        }
+    }
+
+    fn random_item(&mut self) -> Result<RandomItem, ValueError> {
+        let at = self.reader.position();
+        if let Ok((shape, prim)) = self.reader.array_type()
+            && self.text.get(self.reader.position()) != Some(&b'.')
+        {
+            return Ok(RandomItem::Type { shape, prim });
+        }
+        self.reader.set_position(at);
+        self.reader.value(None).map(RandomItem::Constant)
+    }
+
+    /// `{ item* }`
+    fn braced<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T, ValueError>) -> Result<Vec<T>, ValueError> {
+        self.open_brace()?;
+        let mut items = Vec::new();
+        while self.reader.peek() != Some(b'}') {
+            items.push(item(self)?);
+        }
+        self.reader.set_position(self.reader.position() + 1);
+        Ok(items)
+    }
+
+    fn braced_words(&mut self) -> Result<Vec<String>, ValueError> {
+        self.braced(|parser| {
+            let at = parser.reader.position();
+            match parser.word() {
+                "" => Err(parser.reader.error(at, "expected a tag or `}`")),
+                word => Ok(word.to_owned()),
+            }
+        })
+    }
+
+    /// The text between braces, which may be nested; strings are skipped whole.
+    fn braced_text(&mut self) -> Result<&'a [u8], ValueError> {
+        self.open_brace()?;
+        let start = self.reader.position();
+        let (mut depth, mut in_string, mut at) = (1, false, start);
+        while let Some(byte) = self.text.get(at) {
+            match byte {
+                b'\\' if in_string => at += 1,
+                b'"' => in_string = !in_string,
+                b'{' if !in_string => depth += 1,
+                b'}' if !in_string => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                self.reader.set_position(at);
+                return Ok(&self.text[start..at - 1]);
+            }
+        }
+        Err(self.reader.error(start, "this `{` is not closed"))
+    }
+
+    fn open_brace(&mut self) -> Result<(), ValueError> {
+        if self.reader.peek() != Some(b'{') {
+            return Err(self.reader.error(self.reader.position(), "expected `{`"));
+        }
+        self.reader.set_position(self.reader.position() + 1);
+        Ok(())
+    }
+
+    /// `@ file`
+    fn file(&mut self) -> String {
+        self.reader.set_position(self.reader.position() + 1);
+        self.reader.peek();
+        let start = self.reader.position();
+        let rest = &self.text[start..];
+        let len = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        self.reader.set_position(start + len);
+        String::from_utf8_lossy(&rest[..len]).into_owned()
+    }
+
+    fn quoted(&mut self) -> Result<String, ValueError> {
+        let value = self.reader.value(None)?;
+        Ok(String::from_utf8_lossy(value.as_slice::<u8>().unwrap_or_default()).into_owned())
+    }
+
+    /// Letters, digits, `_`, `-` and at most a colon behind them; may be nothing.
+    fn word(&mut self) -> &'a str {
+        let start = self.reader.position();
+        let rest = &self.text[start..];
+        let mut len = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
+        len += usize::from(len > 0 && rest.get(len) == Some(&b':'));
+        self.reader.set_position(start + len);
+        std::str::from_utf8(&rest[..len]).unwrap_or("")
+    }
+
+    fn rest_of_line(&mut self) -> &'a str {
+        let start = self.reader.position();
+        let rest = &self.text[start..];
+        let len = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        self.reader.set_position(start + len);
+        std::str::from_utf8(&rest[..len]).unwrap_or("").trim()
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        1 + self.text[..offset.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count()
+    }
+}

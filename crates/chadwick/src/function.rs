@@ -1,0 +1,176 @@
+//! Entry points that can be called.
+
+use crate::error::{Error, Result};
+use crate::program::{EntryPoint, Program};
+use crate::values::{Prim, Value, ValueType};
+use chadwick_core::{Dim, Element, Entry, EntryValue, FunctionId, Type};
+use chadwick_interp as interp;
+
+/// An entry point of a program.
+#[derive(Clone)]
+pub struct Function {
+    pub(crate) program: Program,
+    pub(crate) entry: usize,
+}
+
+impl Function {
+    pub(crate) fn core_entry(&self) -> &Entry {
+        &self.program.inner.core.entries[self.entry]
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub fn name(&self) -> &str {
+        &self.core_entry().name
+    }
+
+    pub fn entry_point(&self) -> EntryPoint {
+        EntryPoint::of(self.core_entry())
+    }
+
+    /// The types of the values that the function takes, in order; `None` where one is no data.
+    pub fn argument_types(&self) -> Option<Vec<ValueType>> {
+        value_types(&self.core_entry().params)
+    }
+
+    /// The types of the values that the function gives.
+    pub fn result_types(&self) -> Option<Vec<ValueType>> {
+        value_types(&self.core_entry().results)
+    }
+
+    /// Calls the function. A tuple is passed, and given back, as its components.
+    pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
+        self.results_to_data(self.call_core(args)?)
+    }
+
+    /// Calls the function and gives the results as the interpreter has them.
+    pub(crate) fn call_core(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
+        let args = self.arguments(args)?;
+        let function = self.core_entry().function;
+        let result = self.program.inner.interpreter.borrow_mut().call(function, args);
+        result.map_err(|error| self.program.runtime_error(error))
+    }
+
+    pub(crate) fn function_id(&self) -> FunctionId {
+        self.core_entry().function
+    }
+
+    /// Checks arguments against the parameters.
+    pub(crate) fn arguments(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
+        let entry = self.core_entry();
+        let slots: Vec<(&EntryValue, usize, &Type)> = slots(&entry.params);
+        if slots.len() != args.len() {
+            let plural = if slots.len() == 1 { "" } else { "s" };
+            let types: Vec<String> = slots.iter().map(|(_, _, ty)| type_string(ty)).collect();
+            let types = if types.is_empty() { String::new() } else { format!(" ({})", types.join(", ")) };
+            let message = format!("`{}` takes {} value{plural}{types}, but {} were given", entry.name, slots.len(), args.len());
+            return Err(Error::argument(message));
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for (number, ((param, component, ty), arg)) in slots.into_iter().zip(args).enumerate() {
+            if !fits(ty, arg) {
+                let name = match param.name.as_str() {
+                    "" => format!("parameter {number}"),
+                    name => format!("parameter `{name}`"),
+                };
+                let part = match param.types.len() {
+                    1 => format!("has type {}", param.source_type),
+                    _ => format!("has type {}, and its component {component} has type {}", param.source_type, type_string(ty)),
+                };
+                let given = arg.type_string();
+                let message = format!("{name} of `{}` {part}, but a value of type {given} was given", entry.name);
+                return Err(Error::argument(message));
+            }
+            values.push(self.to_core(arg.clone())?);
+        }
+        Ok(values)
+    }
+
+    pub(crate) fn to_core(&self, value: Value) -> Result<interp::Value> {
+        value.into_data().into_value().ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))
+    }
+
+    pub(crate) fn results_to_data(&self, results: Vec<interp::Value>) -> Result<Vec<Value>> {
+        let entry = self.core_entry();
+        let slots = slots(&entry.results);
+        results
+            .iter()
+            .enumerate()
+            .map(|(number, result)| {
+                result.to_data().and_then(Value::from_data).ok_or_else(|| {
+                    let ty = slots.get(number).map_or("", |(result, _, _)| result.source_type.as_str());
+                    Error::argument(format!(
+                        "the result of `{}` has type {ty}, which is no number, boolean or array of such",
+                        entry.name
+                    ))
+                })
+            })
+            .collect()
+    }
+}
+
+/// Every Core value of the parameters or results, with what it belongs to and its number there.
+pub(crate) fn slots(values: &[EntryValue]) -> Vec<(&EntryValue, usize, &Type)> {
+    values.iter().flat_map(|value| value.types.iter().enumerate().map(move |(at, ty)| (value, at, ty))).collect()
+}
+
+fn value_types(values: &[EntryValue]) -> Option<Vec<ValueType>> {
+    slots(values).into_iter().map(|(_, _, ty)| value_type(ty)).collect()
+}
+
+/// The type as data; `None` for sums, functions and arrays of such.
+pub(crate) fn value_type(ty: &Type) -> Option<ValueType> {
+    match ty {
+        Type::Prim(prim) => Some(ValueType { prim: *prim, rank: 0 }),
+        Type::Array(array) => match array.element {
+            Element::Prim(prim) => Some(ValueType { prim, rank: array.dims.len() }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(crate) fn float_type(ty: &Type) -> Option<Prim> {
+    value_type(ty).map(|ty| ty.prim).filter(|prim| prim.is_float())
+}
+
+fn fits(ty: &Type, value: &Value) -> bool {
+    if value_type(ty) != Some(value.value_type()) {
+        return false;
+    }
+    match ty {
+        Type::Array(array) => array.dims.iter().zip(value.shape()).all(|(dim, size)| match dim {
+            Dim::Any => true,
+            Dim::Const(wanted) => *wanted == *size as i64,
+        }),
+        _ => true,
+    }
+}
+
+/// A Core type as the language would write it.
+pub(crate) fn type_string(ty: &Type) -> String {
+    match ty {
+        Type::Prim(prim) => prim.name().to_owned(),
+        Type::Array(array) => {
+            let dims = array.dims.iter().map(|dim| match dim {
+                Dim::Any => String::from("[]"),
+                Dim::Const(size) => format!("[{size}]"),
+            });
+            let element = match &array.element {
+                Element::Prim(prim) => prim.name().to_owned(),
+                Element::Unit => String::from("()"),
+                Element::Boxed(ty) => type_string(ty),
+            };
+            dims.collect::<String>() + &element
+        }
+        Type::Sum(constructors) => {
+            let names: Vec<String> = constructors.iter().map(|constructor| format!("#{}", constructor.name)).collect();
+            names.join(" | ")
+        }
+        Type::Named(_) => String::from("a recursive type"),
+        Type::Function(_) => String::from("a function"),
+        Type::Accumulator(_) => String::from("an accumulator"),
+    }
+}

@@ -1,0 +1,186 @@
+//! Programs and their entry points.
+
+use crate::compile::{self, FileLoader, Loader};
+use crate::error::{Error, Result};
+use crate::function::Function;
+use chadwick_core as core;
+use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
+use chadwick_source::{Diagnostic, SourceMap};
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A compiled program.
+///
+/// ```
+/// use chadwick::Program;
+/// let program = Program::from_source("entry square (x: f64) = x * x")?;
+/// let result = program.function("square")?.call(&[3.0.into()])?;
+/// assert_eq!(result[0].as_scalar::<f64>(), Some(9.0));
+/// # Ok::<(), chadwick::Error>(())
+/// ```
+///
+/// A program stays on its thread; compile it once per thread where several are needed.
+#[derive(Clone)]
+pub struct Program {
+    pub(crate) inner: Rc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub map: Arc<SourceMap>,
+    pub core: Rc<core::Program>,
+    pub warnings: Vec<Diagnostic>,
+    pub interpreter: RefCell<Interpreter>,
+}
+
+/// An entry point as the source declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    /// One per component, where the result is a tuple.
+    pub results: Vec<Parameter>,
+}
+
+/// A parameter or a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Empty where the source gives no name.
+    pub name: String,
+    /// As the source writes it.
+    pub ty: String,
+    /// How many values it takes up: a tuple or record is passed as its components.
+    pub values: usize,
+}
+
+impl Program {
+    /// Compiles a program given as text. It may import files relative to the working directory.
+    pub fn from_source(text: &str) -> Result<Program> {
+        Program::compile(Path::new("<source>"), text, &FileLoader)
+    }
+
+    /// Compiles a file and what it imports.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Program> {
+        let path = path.as_ref();
+        let text = FileLoader.load(path).map_err(|message| Error::File { path: path.display().to_string(), message })?;
+        Program::compile(path, &text, &FileLoader)
+    }
+
+    /// Compiles a text; `path` is its name in messages and where its imports are relative to.
+    pub fn compile(path: &Path, text: &str, loader: &dyn Loader) -> Result<Program> {
+        let mut checked = compile::check(path, text, loader);
+        let core = compile::lower(&mut checked);
+        let map = Arc::new(checked.map);
+        match core {
+            Some(core) => Ok(Program::from_core(core, map, checked.diagnostics)),
+            None => Err(Error::Compile { diagnostics: checked.diagnostics, map }),
+        }
+    }
+
+    /// A program that is in Core already.
+    pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
+        let core = Rc::new(core);
+        let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), Limits::default()));
+        Program { inner: Rc::new(Inner { map, core, warnings, interpreter }) }
+    }
+
+    /// What the functions of this program may use, from now on.
+    pub fn set_limits(&self, limits: Limits) {
+        self.inner.interpreter.borrow_mut().set_limits(limits);
+    }
+
+    /// Where the values of `trace` go; each call gets a tag and the values as text.
+    pub fn set_trace(&self, mut sink: impl FnMut(&str, &str) + 'static) {
+        self.inner.interpreter.borrow_mut().set_trace(move |tag, values| {
+            let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+            sink(tag, &texts.join(" "));
+        });
+    }
+
+    /// Work done so far.
+    pub fn counters(&self) -> Counters {
+        self.inner.interpreter.borrow().counters()
+    }
+
+    pub fn reset_counters(&self) {
+        self.inner.interpreter.borrow_mut().reset_counters();
+    }
+
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.inner.warnings
+    }
+
+    pub fn source_map(&self) -> &Arc<SourceMap> {
+        &self.inner.map
+    }
+
+    pub fn core(&self) -> &core::Program {
+        &self.inner.core
+    }
+
+    /// The entry points in order of their definitions.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry dot [n] (x: [n]f64) (y: [n]f64) = f64.sum (map2 (*) x y)")?;
+    /// let dot = &program.entry_points()[0];
+    /// assert_eq!((dot.name.as_str(), dot.parameters[1].name.as_str()), ("dot", "y"));
+    /// assert_eq!(dot.parameters[1].ty, "[n]f64");
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn entry_points(&self) -> Vec<EntryPoint> {
+        self.inner.core.entries.iter().map(EntryPoint::of).collect()
+    }
+
+    /// An entry point by its name.
+    pub fn function(&self, name: &str) -> Result<Function> {
+        let entries = &self.inner.core.entries;
+        match entries.iter().position(|entry| entry.name == name) {
+            Some(entry) => Ok(Function { program: self.clone(), entry }),
+            None => {
+                let known = entries.iter().map(|entry| entry.name.to_string()).collect();
+                Err(Error::NoSuchFunction { name: name.to_owned(), known })
+            }
+        }
+    }
+
+    pub(crate) fn runtime_error(&self, error: RuntimeError) -> Error {
+        Error::Runtime { error, map: Arc::clone(&self.inner.map) }
+    }
+}
+
+impl EntryPoint {
+    pub(crate) fn of(entry: &core::Entry) -> EntryPoint {
+        let parameter = |value: &core::EntryValue| Parameter {
+            name: value.name.to_string(),
+            ty: value.source_type.clone(),
+            values: value.types.len(),
+        };
+        EntryPoint {
+            name: entry.name.to_string(),
+            parameters: entry.params.iter().map(parameter).collect(),
+            results: entry.results.iter().map(parameter).collect(),
+        }
+    }
+}
+
+/// `dot : (x: [n]f64) -> (y: [n]f64) -> f64`
+impl std::fmt::Display for EntryPoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} : ", self.name)?;
+        for parameter in &self.parameters {
+            match parameter.name.as_str() {
+                "" => write!(f, "{} -> ", parameter.ty)?,
+                name => write!(f, "({name}: {}) -> ", parameter.ty)?,
+            }
+        }
+        match self.results.as_slice() {
+            [one] => f.write_str(&one.ty),
+            many => {
+                let types: Vec<&str> = many.iter().map(|result| result.ty.as_str()).collect();
+                write!(f, "({})", types.join(", "))
+            }
+        }
+    }
+}

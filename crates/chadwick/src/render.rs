@@ -1,0 +1,178 @@
+//! Diagnostics and run-time errors as text for people, with the source lines they are about.
+//!
+//! ```text
+//! error[E0201]: unknown name `y`
+//!   --> loss.fut:2:7
+//!    |
+//!  2 |   x + y
+//!    |       ^ not defined here
+//!    = hint: did you mean `x`?
+//! ```
+
+use chadwick_interp::RuntimeError;
+use chadwick_source::{Diagnostic, Label, Severity, SourceFile, SourceMap, Span};
+use std::fmt::Write;
+
+/// How to write for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// With the colour codes of terminals.
+    pub colours: bool,
+}
+
+/// Wider source lines are shown in part.
+const WIDTH: usize = 120;
+
+/// How many calls of a trace are shown.
+const CALLS_SHOWN: usize = 8;
+
+const RED: &str = "1;31";
+const YELLOW: &str = "1;33";
+const BLUE: &str = "1;34";
+const GREEN: &str = "1;32";
+const BOLD: &str = "1";
+
+impl Style {
+    fn paint(self, code: &str, text: &str) -> String {
+        match self.colours {
+            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        }
+    }
+}
+
+/// All diagnostics, one behind the other with an empty line between.
+pub fn diagnostics(diagnostics: &[Diagnostic], map: &SourceMap, style: Style) -> String {
+    let texts: Vec<String> = diagnostics.iter().map(|one| diagnostic(one, map, style)).collect();
+    texts.join("\n")
+}
+
+/// One diagnostic; ends with a newline.
+pub fn diagnostic(diagnostic: &Diagnostic, map: &SourceMap, style: Style) -> String {
+    let (word, colour) = match diagnostic.severity {
+        Severity::Error => ("error", RED),
+        Severity::Warning => ("warning", YELLOW),
+    };
+    let mut out = String::new();
+    let head = style.paint(colour, &format!("{word}[{}]", diagnostic.code));
+    let _ = writeln!(out, "{head}{}", style.paint(BOLD, &format!(": {}", diagnostic.message)));
+    snippets(&mut out, &diagnostic.primary, &diagnostic.secondary, map, colour, style);
+    if let Some(hint) = &diagnostic.hint {
+        let _ = writeln!(out, "   {} {} {hint}", style.paint(BLUE, "="), style.paint(GREEN, "hint:"));
+    }
+    out
+}
+
+/// A run-time error with its place and the calls that led there; ends with a newline.
+pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}{}", style.paint(RED, "error"), style.paint(BOLD, &format!(": {}", error.message)));
+    let place = user_place(error, map);
+    if place != Span::default() {
+        let label = Label { span: place, text: String::new() };
+        snippets(&mut out, &label, &[], map, RED, style);
+    }
+    for call in error.trace.iter().take(CALLS_SHOWN) {
+        let at = match call.span == Span::default() {
+            true => String::new(),
+            false => format!(" at {}", map.position(call.span)),
+        };
+        let _ = writeln!(out, "   {} in `{}`{at}", style.paint(BLUE, "="), call.function);
+    }
+    if error.trace.len() > CALLS_SHOWN {
+        let _ = writeln!(out, "   {} and {} more calls", style.paint(BLUE, "="), error.trace.len() - CALLS_SHOWN);
+    }
+    out
+}
+
+/// The innermost place that is not inside the prelude, if there is one.
+fn user_place(error: &RuntimeError, map: &SourceMap) -> Span {
+    let in_prelude = |span: Span| map.file(span.file).is_none_or(|file| file.name.starts_with("<prelude"));
+    let places = std::iter::once(error.span).chain(error.trace.iter().map(|call| call.span));
+    places.into_iter().find(|span| *span != Span::default() && !in_prelude(*span)).unwrap_or(error.span)
+}
+
+fn snippets(out: &mut String, primary: &Label, secondary: &[Label], map: &SourceMap, colour: &str, style: Style) {
+    let numbers = std::iter::once(primary)
+        .chain(secondary)
+        .filter_map(|label| map.file(label.span.file).map(|file| file.line_column(label.span.start).line));
+    let gutter = numbers.max().unwrap_or(1).to_string().len().max(2);
+    let mut labels: Vec<(&Label, char, &str)> = vec![(primary, '^', colour)];
+    labels.extend(secondary.iter().map(|label| (label, '-', BLUE)));
+    // Labels of one file in order of their lines; the primary file first.
+    labels.sort_by_key(|(label, _, _)| (label.span.file != primary.span.file, label.span.file, label.span.start));
+    let mut current_file = None;
+    let mut last_line = None;
+    for (label, mark, colour) in labels {
+        let Some(file) = map.file(label.span.file) else { continue };
+        let place = file.line_column(label.span.start);
+        if current_file != Some(label.span.file) {
+            let header = if label.span.file == primary.span.file { primary.span } else { label.span };
+            let arrow = if current_file.is_none() { "-->" } else { ":::" };
+            let _ = writeln!(out, "{:gutter$}{} {}", "", style.paint(BLUE, arrow), map.position(header));
+            let _ = writeln!(out, " {:gutter$}{}", "", style.paint(BLUE, "|"));
+            (current_file, last_line) = (Some(label.span.file), None);
+        }
+        let line = Line::of(file, label.span);
+        if last_line != Some(place.line) {
+            if last_line.is_some_and(|last| place.line > last + 1) {
+                let _ = writeln!(out, "{:gutter$}{}", "", style.paint(BLUE, "..."));
+            }
+            let number = style.paint(BLUE, &format!("{:>gutter$} |", place.line));
+            let _ = writeln!(out, "{number} {}", line.text);
+            last_line = Some(place.line);
+        }
+        let marks = mark.to_string().repeat(line.width.max(1));
+        let text = if label.text.is_empty() { String::new() } else { format!(" {}", label.text) };
+        let underline = style.paint(colour, &format!("{marks}{text}"));
+        let _ = writeln!(out, "{:gutter$} {} {:indent$}{underline}", "", style.paint(BLUE, "|"), "", indent = line.start);
+    }
+}
+
+/// The part of a source line that is shown, and the columns to mark in it.
+struct Line {
+    text: String,
+    start: usize,
+    width: usize,
+}
+
+impl Line {
+    fn of(file: &SourceFile, span: Span) -> Line {
+        let text = file.text.as_str();
+        let mut start = (span.start as usize).min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let mut end = (span.end as usize).clamp(start, line_end);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        // Far to the right, the shown part starts a little before the span.
+        let shown_from = match text[line_start..start].chars().count() {
+            before if before > WIDTH * 2 / 3 => {
+                text[line_start..start].char_indices().rev().take(WIDTH / 3).last().map_or(line_start, |(at, _)| line_start + at)
+            }
+            _ => line_start,
+        };
+        let mut shown = if shown_from > line_start { String::from("…") } else { String::new() };
+        shown.extend(text[shown_from..line_end].chars().take(WIDTH).map(visible));
+        if text[shown_from..line_end].chars().nth(WIDTH).is_some() {
+            shown.push('…');
+        }
+        let indent = text[shown_from..start].chars().count() + usize::from(shown_from > line_start);
+        let width = text[start..end].chars().take(WIDTH).count().min((WIDTH + 1).saturating_sub(indent).max(1));
+        Line { text: shown.trim_end().to_owned(), start: indent, width }
+    }
+}
+
+/// Tabs and control characters take one column.
+fn visible(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
+}
+
+/// An error that has no place in a source file; without a newline.
+pub fn plain_error(message: &str, style: Style) -> String {
+    format!("{}{}", style.paint(RED, "error"), style.paint(BOLD, &format!(": {message}")))
+}
