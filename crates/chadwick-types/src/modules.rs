@@ -24,8 +24,41 @@ impl Checker<'_> {
     }
 
     pub fn declarations(&mut self, declarations: &[ast::Declaration]) {
+        self.reject_redefinitions(declarations);
         for declaration in declarations {
             self.declaration(declaration);
+        }
+    }
+
+    /// One name may be defined once in a file or module (values and modules share their names).
+    fn reject_redefinitions(&mut self, declarations: &[ast::Declaration]) {
+        let mut terms: Vec<&ast::Ident> = Vec::new();
+        let mut types: Vec<&ast::Ident> = Vec::new();
+        let mut signatures: Vec<&ast::Ident> = Vec::new();
+        for declaration in declarations {
+            let mut kind = &declaration.kind;
+            while let DeclarationKind::Local(inner) = kind {
+                kind = &inner.kind;
+            }
+            match kind {
+                DeclarationKind::Value(binding) => terms.push(&binding.name),
+                DeclarationKind::ValueGroup(bindings) => terms.extend(bindings.iter().map(|binding| &binding.name)),
+                DeclarationKind::Module(binding) => terms.push(&binding.name),
+                DeclarationKind::Type(binding) => types.push(&binding.name),
+                DeclarationKind::TypeGroup(bindings) => types.extend(bindings.iter().map(|binding| &binding.name)),
+                DeclarationKind::ModuleType(name, _) => signatures.push(name),
+                _ => {}
+            }
+        }
+        for (names, what) in [(terms, "definition of"), (types, "definition of type"), (signatures, "definition of module type")] {
+            let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
+            for name in names {
+                if let Some(earlier) = first.insert(&name.name, name.span) {
+                    self.error("E0266", name.span, format!("duplicate {what} {}", name.name))
+                        .secondary
+                        .push(chadwick_source::Label { span: earlier, text: String::from("first defined here") });
+                }
+            }
         }
     }
 
