@@ -204,6 +204,9 @@ fn conversions() {
     assert_eq!(convert(Const::I64(1000), Prim::U8), Const::U8(232));
     assert_eq!(convert(Const::U32(3_000_000_000), Prim::I32), Const::I32(-1_294_967_296));
     assert_eq!(convert(Const::F64(-2.9), Prim::U8), Const::U8(254));
+    assert_eq!(convert(Const::F64(-3e9), Prim::U8), Const::U8(0));
+    assert_eq!(convert(Const::F64(-129.0), Prim::U8), Const::U8(0));
+    assert_eq!(convert(Const::F64(-128.5), Prim::U8), Const::U8(128));
     assert_eq!(convert(Const::F64(-2.9), Prim::I32), Const::I32(-2));
     assert_eq!(convert(Const::F64(1e20), Prim::I32), Const::I32(i32::MAX));
     assert_eq!(convert(Const::F64(300.0), Prim::U8), Const::U8(255));

@@ -101,8 +101,8 @@ fn fused_multiply_add(x: Const, y: Const, z: Const) -> PrimResult {
 /// Converts between any two scalar types.
 ///
 /// Integers: narrowing keeps the low bits; widening sign-extends from signed to signed and zero-extends otherwise. Float to integer
-/// goes toward zero, saturates, and gives 0 for NaN and the infinities; a negative float becomes unsigned through the signed type of
-/// the same width.
+/// goes toward zero, saturates, and gives 0 for NaN and the infinities; a negative float that fits the signed type of the
+/// same width becomes unsigned through it.
 pub fn convert(x: Const, to: Prim) -> Const {
     match x {
         Const::I64(x) if to == Prim::F64 => Const::F64(x as f64),
@@ -141,6 +141,7 @@ fn from_exact(to: Prim, value: i128) -> Const {
 }
 
 fn convert_float(x: f64, to: Prim) -> Const {
+    let fits_signed = |lowest: f64| x < 0.0 && x.trunc() >= lowest;
     match to {
         Prim::Bool => Const::Bool(x != 0.0),
         Prim::F16 => Const::F16(f16::from_f64(x)),
@@ -151,10 +152,10 @@ fn convert_float(x: f64, to: Prim) -> Const {
         Prim::I16 => Const::I16(x as i16),
         Prim::I32 => Const::I32(x as i32),
         Prim::I64 => Const::I64(x as i64),
-        Prim::U8 if x < 0.0 => Const::U8(x as i8 as u8),
-        Prim::U16 if x < 0.0 => Const::U16(x as i16 as u16),
-        Prim::U32 if x < 0.0 => Const::U32(x as i32 as u32),
-        Prim::U64 if x < 0.0 => Const::U64(x as i64 as u64),
+        Prim::U8 if x < 0.0 && x >= f64::from(i8::MIN) => Const::U8(x as i8 as u8),
+        Prim::U16 if x < 0.0 && x >= f64::from(i16::MIN) => Const::U16(x as i16 as u16),
+        Prim::U32 if x < 0.0 && x >= f64::from(i32::MIN) => Const::U32(x as i32 as u32),
+        Prim::U64 if x < 0.0 && x >= i64::MIN as f64 => Const::U64(x as i64 as u64),
         Prim::U8 => Const::U8(x as u8),
         Prim::U16 => Const::U16(x as u16),
         Prim::U32 => Const::U32(x as u32),
