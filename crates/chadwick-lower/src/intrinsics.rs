@@ -5,7 +5,7 @@ use crate::exp::float_const;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::Value;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, Mode, Op, Prim, PrimOp, Type, UnaryOp, Var,
+    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Type, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use chadwick_types::tree::Definition;
@@ -44,6 +44,16 @@ impl Lowerer<'_> {
                 }
             },
             "convert" | "to_bits" | "from_bits" => self.conversion(name, call),
+            "natural" => {
+                let size = self.flat_args(call.args, span).concat().into_iter().next().unwrap_or(UNKNOWN);
+                if !matches!(size, Atom::Const(Const::I64(value)) if value >= 0) {
+                    let zero = Atom::i64(0);
+                    let condition = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![zero, size.clone()], span);
+                    let message = vec![MessagePart::Text(String::from("the size of an array is negative: ")), MessagePart::Value(size)];
+                    self.emit(Op::Assert { condition, message }, span);
+                }
+                Value::Atoms(Vec::new())
+            }
             "build" => self.build(1, call),
             "build_2d" => self.build(2, call),
             "build_3d" => self.build(3, call),

@@ -264,7 +264,7 @@ impl Checker<'_> {
                     let Some(found) = scope.terms.get(&next.name).cloned() else {
                         let suggestion = closest(&next.name, scope.terms.keys()).cloned();
                         let module = segments[used - 1].name.clone();
-                        self.error("E0230", next.span, format!("module {module} has no member {}", next.name)).hint =
+                        self.error("E0230", next.span, format!("unknown name {}: module {module} has no such member", next.name)).hint =
                             suggestion.map(|suggestion| format!("did you mean `{module}.{suggestion}`?"));
                         return error_exp(span);
                     };

@@ -282,7 +282,7 @@ impl Checker<'_> {
             _ => (0, (1i128 << bits) - 1),
         };
         if value < lowest || value > highest {
-            self.error("E0205", span, format!("{value} is out of range for {}", prim.name())).hint =
+            self.error("E0218", span, format!("literal {value} is out of bounds for {}", prim.name())).hint =
                 Some(format!("{} holds {lowest} to {}", prim.name(), if prim.is_signed() { highest - 1 } else { highest }));
         }
     }

@@ -28,16 +28,22 @@ def iterate_while 'a (p: a -> bool) (f: a -> a) (x: a): a = loop x while p x do 
 
 -- Building and taking apart -------------------------------------------------------------------------------------------
 
-#[inline] def tabulate 'a (n: i64) (f: i64 -> a): *[n]a = intrinsics.build n f
-#[inline] def tabulate_2d 'a (n: i64) (m: i64) (f: i64 -> i64 -> a): *[n][m]a = intrinsics.build_2d n m f
+#[inline] def tabulate 'a (n: i64) (f: i64 -> a): *[n]a = let _ = intrinsics.natural n in intrinsics.build n f
+#[inline] def tabulate_2d 'a (n: i64) (m: i64) (f: i64 -> i64 -> a): *[n][m]a =
+  let _ = intrinsics.natural n
+  let _ = intrinsics.natural m
+  in intrinsics.build_2d n m f
 #[inline] def tabulate_3d 'a (n: i64) (m: i64) (k: i64) (f: i64 -> i64 -> i64 -> a): *[n][m][k]a =
-  intrinsics.build_3d n m k f
+  let _ = intrinsics.natural n
+  let _ = intrinsics.natural m
+  let _ = intrinsics.natural k
+  in intrinsics.build_3d n m k f
 
 #[inline] def length [n] 'a (_: [n]a): i64 = n
 #[inline] def null [n] 'a (_: [n]a): bool = n == 0
 #[inline] def indices [n] 'a (_: [n]a): *[n]i64 = intrinsics.build n (\i -> i)
-#[inline] def iota (n: i64): *[n]i64 = intrinsics.build n (\i -> i)
-#[inline] def replicate 't (n: i64) (x: t): *[n]t = intrinsics.build n (\_ -> x)
+#[inline] def iota (n: i64): *[n]i64 = let _ = intrinsics.natural n in intrinsics.build n (\i -> i)
+#[inline] def replicate 't (n: i64) (x: t): *[n]t = let _ = intrinsics.natural n in intrinsics.build n (\_ -> x)
 #[inline] def rep [n] 't (x: t): *[n]t = intrinsics.build n (\_ -> x)
 #[inline] def copy 't (x: t): *t = intrinsics.copy x
 #[inline] def manifest 't (x: t): *t = intrinsics.copy x
@@ -127,7 +133,7 @@ def rotate [n] 'a (r: i64) (xs: [n]a): [n]a =
                                  (is: [n](i64, i64, i64)) (vs: [n]a): *[k][l][m]a =
   intrinsics.hist_3d dest op ne n (\i -> is[i]) (\i -> vs[i])
 #[inline] def hist 'a [n] (op: a -> a -> a) (ne: a) (k: i64) (is: [n]i64) (vs: [n]a): *[k]a =
-  intrinsics.hist_1d (intrinsics.build k (\_ -> ne)) op ne n (\i -> is[i]) (\i -> vs[i])
+  intrinsics.hist_1d (replicate k ne) op ne n (\i -> is[i]) (\i -> vs[i])
 
 #[inline] def scatter 't [k] [n] (dest: *[k]t) (is: [n]i64) (vs: [n]t): *[k]t =
   intrinsics.scatter_1d dest n (\i -> is[i]) (\i -> vs[i])
@@ -136,7 +142,7 @@ def rotate [n] 'a (r: i64) (xs: [n]a): [n]a =
 #[inline] def scatter_3d 't [k][l][m] [n] (dest: *[k][l][m]t) (is: [n](i64, i64, i64)) (vs: [n]t): *[k][l][m]t =
   intrinsics.scatter_3d dest n (\i -> is[i]) (\i -> vs[i])
 #[inline] def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
-  intrinsics.scatter_1d (intrinsics.build k (\_ -> x)) n (\i -> is[i]) (\i -> vs[i])
+  intrinsics.scatter_1d (replicate k x) n (\i -> is[i]) (\i -> vs[i])
 
 -- The positions at which the flags hold, in order.
 local def positions [n] (flags: [n]bool): ?[k].[k]i64 =

@@ -88,6 +88,8 @@ module type intrinsics = {
   val clz 't : t -> i32
   val ctz 't : t -> i32
 
+  -- Fails unless the number can be a size.
+  val natural : i64 -> ()
   val build 'a : (n: i64) -> (i64 -> a) -> *[n]a
   val build_2d 'a : (n: i64) -> (m: i64) -> (i64 -> i64 -> a) -> *[n][m]a
   val build_3d 'a : (n: i64) -> (m: i64) -> (k: i64) -> (i64 -> i64 -> i64 -> a) -> *[n][m][k]a
