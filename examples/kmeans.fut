@@ -1,5 +1,6 @@
 -- k-means: the cost of a set of centres, its gradient, and one step of Newton's method, whose diagonal Hessian comes from forward
 -- over reverse mode.
+-- Expected values: closed form.
 -- ==
 -- entry: cost
 -- input { [[0.0, 0.0], [4.0, 4.0]] [[0.5, 0.0], [3.0, 4.0], [4.0, 5.0], [0.0, -1.0]] }

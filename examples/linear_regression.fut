@@ -1,13 +1,14 @@
 -- Linear regression: mean squared error of a line through points, its gradient, and a few steps of gradient descent.
+-- Expected values: closed form.
 -- ==
 -- entry: loss
 -- input { [1.0, 2.0, 3.0] [2.0, 4.5, 5.5] 1.5 0.25 }
--- output { 0.4791666666666667 }
+-- output { 0.7291666666666666 }
 
 -- ==
 -- entry: gradient
 -- input { [1.0, 2.0, 3.0] [2.0, 4.5, 5.5] 1.5 0.25 }
--- output { -2.6666666666666665 -1.5 }
+-- output { -3.3333333333333335 -1.5 }
 
 -- ==
 -- entry: fit

@@ -1,14 +1,15 @@
 -- Fitting an ordinary differential equation: the Lotka-Volterra model is integrated with the classical Runge-Kutta method, and the
 -- distance of its end point from an observation is differentiated in the four rates.
+-- Expected values: JAX.
 -- ==
 -- entry: misfit
 -- input { 1.1 0.4 0.1 0.4 100i64 }
--- output { @LOSS@ }
+-- output { 14.343162902196635 }
 
 -- ==
 -- entry: gradient gradient_forward
 -- input { 1.1 0.4 0.1 0.4 100i64 }
--- output { @GRAD@ }
+-- output { -15.726297406592643 90.32879994873556 -64.08093523350989 31.72222272656062 }
 
 type rates = (f64, f64, f64, f64)
 

@@ -1,12 +1,13 @@
 -- A higher-order pipeline: layers are functions in an array, chosen at run time, composed by a reduction, and differentiated with
 -- respect to the parameters they have captured.
+-- Expected values: JAX.
 -- ==
 -- entry: value
--- input { [2.0, -1.0, 0.5] [0i64, 1, 2] 1.5 } output { @LOSS@ }
+-- input { [2.0, -1.0, 0.5] [0i64, 1, 2] 1.5 } output { 2.761594155955765 }
 
 -- ==
 -- entry: gradient
--- input { [2.0, -1.0, 0.5] [0i64, 1, 2] 1.5 } output { @GRAD@ }
+-- input { [2.0, -1.0, 0.5] [0i64, 1, 2] 1.5 } output { [1.8149807562105198, 1.2099871708070131, 0.8399486832280523] 2.4199743416140262 }
 
 type layer = #scale | #shift | #bend
 
