@@ -207,11 +207,13 @@ impl FreeVariables {
     }
 
     fn block(&mut self, block: &Block) {
-        for statement in &block.statements {
-            self.op(&statement.op);
-            self.bound.extend(statement.binders.iter().map(|binder| binder.var));
-        }
-        block.results.iter().for_each(|atom| self.atom(atom));
+        stacker::maybe_grow(32 * 1024, 1024 * 1024, || {
+            for statement in &block.statements {
+                self.op(&statement.op);
+                self.bound.extend(statement.binders.iter().map(|binder| binder.var));
+            }
+            block.results.iter().for_each(|atom| self.atom(atom));
+        });
     }
 
     fn finish(self) -> Vec<Var> {
@@ -262,8 +264,10 @@ impl<'p> Copier<'p> {
     }
 
     pub fn block(&mut self, block: &Block) -> Block {
-        let statements = block.statements.iter().map(|statement| self.statement(statement)).collect();
-        Block { statements, results: self.atoms(&block.results) }
+        stacker::maybe_grow(32 * 1024, 1024 * 1024, || {
+            let statements = block.statements.iter().map(|statement| self.statement(statement)).collect();
+            Block { statements, results: self.atoms(&block.results) }
+        })
     }
 
     pub fn statement(&mut self, statement: &Statement) -> Statement {

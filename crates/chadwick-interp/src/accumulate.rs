@@ -28,13 +28,21 @@ impl Machine {
         let Value::Accumulator(handle) = self.fetch(code, base, handle) else { return malformed("no accumulator") };
         let mut integers = self.integers(code, base, operands)?.into_iter();
         let Some(kinds) = code.paths.get(path as usize) else { return malformed("a missing path") };
-        let mut steps = Vec::with_capacity(kinds.len());
+        let mut steps: Vec<Step> = Vec::with_capacity(kinds.len());
         for kind in kinds {
-            steps.push(match kind {
-                PathKind::Index(count) => Step::Part(integers.by_ref().take(*count).map(Selection::Index).collect()),
-                PathKind::Slice(kinds) => Step::Part(selections_of(kinds, &mut integers)?),
-                PathKind::Payload { tag, field } => Step::Payload { tag: *tag, field: *field },
-            });
+            let part = match kind {
+                PathKind::Index(count) => integers.by_ref().take(*count).map(Selection::Index).collect(),
+                PathKind::Slice(kinds) => selections_of(kinds, &mut integers)?,
+                PathKind::Payload { tag, field } => {
+                    steps.push(Step::Payload { tag: *tag, field: *field });
+                    continue;
+                }
+            };
+            match steps.last_mut() {
+                // An index into an indexed part is an index with more dimensions: no part is taken out on the way.
+                Some(Step::Part(before)) if before.iter().all(|dim| matches!(dim, Selection::Index(_))) => before.extend(part),
+                _ => steps.push(Step::Part(part)),
+            }
         }
         let value = self.fetch(code, base, value);
         let Some(place) = self.accumulators.get_mut(handle as usize).map(std::mem::take) else {

@@ -96,7 +96,8 @@ impl ArrayValue {
 
     /// The elements if they lie in one piece: the range of the buffer.
     pub(crate) fn contiguous(&self) -> Option<std::ops::Range<usize>> {
-        self.is_row_major().then(|| self.offset..self.offset + self.len())
+        // The offset of an empty array may lie behind its buffer.
+        self.is_row_major().then(|| if self.is_empty() { 0..0 } else { self.offset..self.offset + self.len() })
     }
 
     /// The elements, if this is a row-major vector of `f64`.

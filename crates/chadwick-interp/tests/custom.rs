@@ -136,3 +136,22 @@ fn custom_calls_in_deep_plain_recursion() {
         def main(n: i64) -> (i64) { r: i64 = call down(n) return r }";
     assert_eq!(shown(&run(source, vec![i(100_000)])), "100000i64");
 }
+
+#[test]
+fn a_rule_may_capture_an_active_value() {
+    // The rule scales by the captured y; nothing is differentiated through it.
+    let source = |mode: &str, kind: &str, rule: &str| {
+        format!(
+            "def main(x: f64) -> (f64) {{
+               d: f64 = {mode} fn (y: f64) -> (f64) {{
+                 r: f64 = custom {kind} fn (v: f64) -> (f64) {{ s: f64 = f64.mul(v, v) return s }} rule {rule} args(y)
+                 return r
+               }} args(x) seeds(1.0f64)
+               return d
+             }}"
+        )
+    };
+    let rule = "(a: f64, t: f64) -> (f64) { u: f64 = f64.mul(t, y) return u }";
+    assert_close(float(&run(&source("vjp", "vjp", rule), vec![f(3.0)])[0]), 3.0);
+    assert_close(float(&run(&source("jvp", "jvp", rule), vec![f(3.0)])[0]), 3.0);
+}

@@ -380,3 +380,74 @@ fn integer_counters_of_other_types() {
     let result = run(source, vec![chadwick_interp::Value::Scalar(chadwick_core::Const::U8(255))]);
     assert_eq!(shown(&result), "129u8");
 }
+
+#[test]
+fn empty_views_behind_their_buffer() {
+    let source = "
+        def main(n: i64) -> ([?]f64, [?]f64, [?][?]f64) {
+          a: [?][?]f64 = build [i < n] inner((5i64)) { r: [?]f64 = build [j < 5i64] { return 1.0f64 } return r }
+          t: [?][?]f64 = transpose a (1, 0)
+          row: [?]f64 = index t [4i64]
+          both: [?]f64 = concat(row, row)
+          s: [?][?]f64 = slice t [4i64 : 5i64 : -1i64]
+          c: [?][?]f64 = build [k < 2i64] inner((0i64)) { return row }
+          return row, both, c
+        }";
+    let result = run(source, vec![i(0)]);
+    assert_eq!(result[1].as_array().expect("an array").shape(), [0]);
+    assert_eq!(result[2].as_array().expect("an array").shape(), [2, 0]);
+}
+
+#[test]
+fn writing_in_two_dimensions() {
+    let source = "
+        def main(n: i64) -> ([?][?]i64, [?][?]i64) {
+          z: [?][?]i64 = build [a < 2i64, b < 2i64] { return 0i64 }
+          h: [?][?]i64 = hist [i < n, j < n] dest(z) rank 2 neutral(0i64) op (x: i64, y: i64) -> (i64) { s: i64 = i64.add(x, y) return s }
+            { k: i64 = i64.sub(j, 1i64) return i, k, 1i64 }
+          w: [?][?]i64 = scatter [l < n] dest(z) rank 2 { return l, l, 7i64 }
+          return h, w
+        }";
+    assert_eq!(shown(&run(source, vec![i(3)])), "[[1i64, 1i64], [1i64, 1i64]] [[7i64, 0i64], [0i64, 7i64]]");
+}
+
+#[test]
+fn accumulators_of_sums_and_paths() {
+    let source = "
+        type pair = #pair([?]f64, f64)
+        def main(n: i64) -> (pair, [?]pair, [?][?]f64) {
+          z: [?]f64 = build [i < n] { return 0.0f64 }
+          p: pair = construct 0 pair (z, 1.0f64)
+          q: [2]pair = array pair (p, p)
+          m: [?][?]f64 = build [j < n] inner((?)) { return z }
+          a: pair, b: [?]pair, c: [?][?]f64 = with_acc (ha: acc(pair) = p, hb: acc([?]pair) = q, hc: acc([?][?]f64) = m) {
+            accumulate ha payload(0, 1) += 2.0f64
+            accumulate ha payload(0, 0) [1i64] += 3.0f64
+            accumulate ha += p
+            accumulate hb [1i64] payload(0, 0) [0i64] += 5.0f64
+            accumulate hc [1i64] [0i64] += 7.0f64
+            accumulate hc slice [0i64 : 1i64 : 1i64] [0i64] += z
+            return
+          }
+          return a, b, c
+        }";
+    let result = run(source, vec![i(2)]);
+    assert_eq!(result[0].to_string(), "#0 ([0.0f64, 3.0f64]) (4.0f64)");
+    assert_eq!(result[1].to_string(), "[#0 ([0.0f64, 0.0f64]) (1.0f64), #0 ([5.0f64, 0.0f64]) (1.0f64)]");
+    assert_eq!(result[2].to_string(), "[[0.0f64, 0.0f64], [7.0f64, 0.0f64]]");
+}
+
+#[test]
+fn accumulation_is_in_place() {
+    let source = "
+        def main(n: i64) -> ([?][?]f64) {
+          m: [?][?]f64 = build [i < n, j < n] { return 0.0f64 }
+          r: [?][?]f64 = with_acc (h: acc([?][?]f64) = m) {
+            u: i64 = loop (c: i64 = 0i64) for k: i64 < n { accumulate h [k] [c] += 1.0f64 return k }
+            return
+          }
+          return r
+        }";
+    let (_, counters) = run_counted(source, vec![i(50)]);
+    assert_eq!((counters.copies, counters.allocations, counters.accumulations), (0, 1, 50));
+}

@@ -30,12 +30,11 @@ impl Machine {
             let message = "the function of a custom derivative captures an active value";
             return fail(ErrorKind::Differentiation, message);
         }
-        let mut below = Vec::with_capacity(args.len());
-        for arg in &args {
-            below.push(structure::strip(arg, level)?);
-        }
+        let strip = |values: &[Value]| values.iter().map(|value| structure::strip(value, level)).collect::<Outcome<Vec<Value>>>();
+        // The rule is the derivative: nothing is differentiated through what it captures.
+        let (below, rule_captures) = (strip(&args)?, strip(rule_captures)?);
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
-            let results = self.custom(spec, captures, rule_captures, below.clone())?;
+            let results = self.custom(spec, captures, &rule_captures, below.clone())?;
             match reverse {
                 true => self.custom_reverse(spec, rule_captures, args, results, level),
                 false => self.custom_forward(spec, rule_captures, &args, below, results, level),
@@ -47,7 +46,7 @@ impl Machine {
     fn custom_reverse(
         &mut self,
         spec: &CustomSpec,
-        rule_captures: &[Value],
+        rule_captures: Vec<Value>,
         args: Vec<Value>,
         results: Vec<Value>,
         level: u64,
@@ -76,7 +75,7 @@ impl Machine {
             };
             tape_here.push_custom(CustomEntry {
                 rule: Rc::clone(&spec.rule),
-                rule_captures: rule_captures.into(),
+                rule_captures: rule_captures.into_boxed_slice(),
                 saved,
                 results: results[tape..].to_vec(),
                 args,
@@ -91,7 +90,7 @@ impl Machine {
     fn custom_forward(
         &mut self,
         spec: &CustomSpec,
-        rule_captures: &[Value],
+        rule_captures: Vec<Value>,
         args: &[Value],
         below: Vec<Value>,
         results: Vec<Value>,
@@ -109,7 +108,7 @@ impl Machine {
                 })
             })?);
         }
-        let tangents = self.run(&spec.rule, rule_captures.to_vec(), rule_args)?;
+        let tangents = self.run(&spec.rule, rule_captures, rule_args)?;
         let mut lifted = Vec::with_capacity(results.len());
         for (result, tangent) in results.iter().zip(&tangents) {
             lifted.push(structure::zip(result, tangent, &mut |result, tangent| {

@@ -83,6 +83,7 @@ impl Machine {
         let mut lifted = Vec::with_capacity(args.len());
         for (arg, seed) in args.iter().zip(seeds) {
             lifted.push(structure::zip(arg, seed, &mut |arg, seed| {
+                self.check_memory(0)?;
                 Ok(match is_zero(seed) || arg.prim() == Some(Prim::Bool) {
                     true => arg.clone(),
                     false => Value::active(level, arg.clone(), Tangent::Forward(seed.clone())),

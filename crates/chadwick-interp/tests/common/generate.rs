@@ -205,7 +205,7 @@ impl<'a, 'p> Generator<'a, 'p> {
                 let ty = [scalar(), vector()][self.random.below(2)].clone();
                 let (axis, binder) = self.axis();
                 let neutral = vec![self.value(&ty)];
-                let body = self.block(&[binder], &[ty.clone()]);
+                let body = self.block(&[binder], std::slice::from_ref(&ty));
                 let op = self.lambda(&[ty.clone(), ty.clone()], &[ty]);
                 self.emit(Op::Reduce { space: vec![axis], op, neutral, body, commutative: false });
             }
@@ -213,7 +213,7 @@ impl<'a, 'p> Generator<'a, 'p> {
                 let ty = [scalar(), vector()][self.random.below(2)].clone();
                 let (axis, binder) = self.axis();
                 let neutral = vec![self.value(&ty)];
-                let body = self.block(&[binder], &[ty.clone()]);
+                let body = self.block(&[binder], std::slice::from_ref(&ty));
                 let op = self.lambda(&[ty.clone(), ty.clone()], &[ty]);
                 self.emit(Op::Scan { axis, op, neutral, body });
             }
