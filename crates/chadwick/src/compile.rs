@@ -44,11 +44,21 @@ const PRELUDE: &[(&str, &str)] = &[
 ];
 
 /// Library modules that ship with the compiler, by the end of their path.
-const LIBRARY: &[(&str, &str)] = &[];
+const LIBRARY: &[(&str, &str)] = &[
+    ("diku-dk/autodiff/onehot", include_str!("../library/onehot.fut")),
+    ("athas/vector/vspace", include_str!("../library/vspace.fut")),
+    ("diku-dk/linalg/linalg", include_str!("../library/linalg.fut")),
+];
 
 /// Parses and checks a program. Imports are relative to `path`.
 pub fn check(path: &Path, text: &str, loader: &dyn Loader) -> Checked {
-    let mut files = Files { map: SourceMap::default(), sources: Sources::default(), diagnostics: Vec::new(), known: FxHashMap::default(), loader };
+    let mut files = Files {
+        map: SourceMap::default(),
+        sources: Sources::default(),
+        diagnostics: Vec::new(),
+        known: FxHashMap::default(),
+        loader,
+    };
     for (name, text) in PRELUDE {
         let id = files.map.add(*name, *text);
         files.parse(id, text);
