@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::program::{EntryPoint, Program};
-use crate::values::{Prim, Value, ValueType};
-use chadwick_core::{Dim, Element, Entry, EntryValue, FunctionId, Type};
+use crate::values::{Value, ValueType};
+use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
 
 /// An entry point of a program.
@@ -11,6 +11,8 @@ use chadwick_interp as interp;
 pub struct Function {
     pub(crate) program: Program,
     pub(crate) entry: usize,
+    /// The arguments by which to differentiate; all floats if nothing is said.
+    pub(crate) wrt: Option<Vec<usize>>,
 }
 
 impl Function {
@@ -35,12 +37,34 @@ impl Function {
         value_types(&self.core_entry().params)
     }
 
+    /// The names of the values that the function takes: `x`, or `x.0` for a component of a tuple; a number where there is no name.
+    pub fn argument_names(&self) -> Vec<String> {
+        slot_names(&self.core_entry().params)
+    }
+
+    /// The names of the values that the function gives: those of a record's fields, else numbers.
+    pub fn result_names(&self) -> Vec<String> {
+        slot_names(&self.core_entry().results)
+    }
+
     /// The types of the values that the function gives.
     pub fn result_types(&self) -> Option<Vec<ValueType>> {
         value_types(&self.core_entry().results)
     }
 
     /// Calls the function. A tuple is passed, and given back, as its components.
+    ///
+    /// ```
+    /// use chadwick::{Program, Value};
+    /// let program = Program::from_source("entry scale [n] (a: f64) (xs: [n]f64) = map (a *) xs")?;
+    /// let scale = program.function("scale")?;
+    /// let result = scale.call(&[2.0.into(), vec![1.0, 2.0].into()])?;
+    /// assert_eq!(result, [Value::from(vec![2.0, 4.0])]);
+    ///
+    /// let error = scale.call(&[2.0.into(), 3.0.into()]).unwrap_err();
+    /// assert_eq!(error.message(), "parameter `xs` of `scale` has type [n]f64, but a value of type f64 was given");
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
     pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
         self.results_to_data(self.call_core(args)?)
     }
@@ -51,10 +75,6 @@ impl Function {
         let function = self.core_entry().function;
         let result = self.program.inner.interpreter.borrow_mut().call(function, args);
         result.map_err(|error| self.program.runtime_error(error))
-    }
-
-    pub(crate) fn function_id(&self) -> FunctionId {
-        self.core_entry().function
     }
 
     /// Checks arguments against the parameters.
@@ -83,13 +103,9 @@ impl Function {
                 let message = format!("{name} of `{}` {part}, but a value of type {given} was given", entry.name);
                 return Err(Error::argument(message));
             }
-            values.push(self.to_core(arg.clone())?);
+            values.push(to_core(arg.clone())?);
         }
         Ok(values)
-    }
-
-    pub(crate) fn to_core(&self, value: Value) -> Result<interp::Value> {
-        value.into_data().into_value().ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))
     }
 
     pub(crate) fn results_to_data(&self, results: Vec<interp::Value>) -> Result<Vec<Value>> {
@@ -116,6 +132,18 @@ pub(crate) fn slots(values: &[EntryValue]) -> Vec<(&EntryValue, usize, &Type)> {
     values.iter().flat_map(|value| value.types.iter().enumerate().map(move |(at, ty)| (value, at, ty))).collect()
 }
 
+fn slot_names(values: &[EntryValue]) -> Vec<String> {
+    let mut names = Vec::new();
+    for (number, value) in values.iter().enumerate() {
+        let name = if value.name.is_empty() { number.to_string() } else { value.name.to_string() };
+        match value.types.len() {
+            1 => names.push(name),
+            many => names.extend((0..many).map(|component| format!("{name}.{component}"))),
+        }
+    }
+    names
+}
+
 fn value_types(values: &[EntryValue]) -> Option<Vec<ValueType>> {
     slots(values).into_iter().map(|(_, _, ty)| value_type(ty)).collect()
 }
@@ -132,8 +160,8 @@ pub(crate) fn value_type(ty: &Type) -> Option<ValueType> {
     }
 }
 
-pub(crate) fn float_type(ty: &Type) -> Option<Prim> {
-    value_type(ty).map(|ty| ty.prim).filter(|prim| prim.is_float())
+pub(crate) fn is_float(ty: &Type) -> bool {
+    value_type(ty).is_some_and(|ty| ty.prim.is_float())
 }
 
 fn fits(ty: &Type, value: &Value) -> bool {
@@ -173,4 +201,8 @@ pub(crate) fn type_string(ty: &Type) -> String {
         Type::Function(_) => String::from("a function"),
         Type::Accumulator(_) => String::from("an accumulator"),
     }
+}
+
+pub(crate) fn to_core(value: Value) -> Result<interp::Value> {
+    value.into_data().into_value().ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))
 }

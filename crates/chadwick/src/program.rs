@@ -2,11 +2,13 @@
 
 use crate::compile::{self, FileLoader, Loader};
 use crate::error::{Error, Result};
+use crate::derivative::Forward;
 use crate::function::Function;
 use chadwick_core as core;
 use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
 use chadwick_source::{Diagnostic, SourceMap};
-use std::cell::RefCell;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +34,9 @@ pub(crate) struct Inner {
     pub core: Rc<core::Program>,
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
+    pub limits: Cell<Limits>,
+    /// Functions for forward mode, by entry point and arguments, made when they are first wanted.
+    pub forward: RefCell<FxHashMap<(usize, Vec<usize>), Rc<Forward>>>,
 }
 
 /// An entry point as the source declares it.
@@ -69,8 +74,11 @@ impl Program {
 
     /// Compiles a text; `path` is its name in messages and where its imports are relative to.
     pub fn compile(path: &Path, text: &str, loader: &dyn Loader) -> Result<Program> {
-        let mut checked = compile::check(path, text, loader);
-        let core = compile::lower(&mut checked);
+        let (checked, core) = with_deep_stack(|| {
+            let mut checked = compile::check(path, text, loader);
+            let core = compile::lower(&mut checked);
+            (checked, core)
+        });
         let map = Arc::new(checked.map);
         match core {
             Some(core) => Ok(Program::from_core(core, map, checked.diagnostics)),
@@ -81,12 +89,15 @@ impl Program {
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
         let core = Rc::new(core);
-        let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), Limits::default()));
-        Program { inner: Rc::new(Inner { map, core, warnings, interpreter }) }
+        let limits = Limits::default();
+        let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
+        let (limits, forward) = (Cell::new(limits), RefCell::default());
+        Program { inner: Rc::new(Inner { map, core, warnings, interpreter, limits, forward }) }
     }
 
     /// What the functions of this program may use, from now on.
     pub fn set_limits(&self, limits: Limits) {
+        self.inner.limits.set(limits);
         self.inner.interpreter.borrow_mut().set_limits(limits);
     }
 
@@ -137,7 +148,7 @@ impl Program {
     pub fn function(&self, name: &str) -> Result<Function> {
         let entries = &self.inner.core.entries;
         match entries.iter().position(|entry| entry.name == name) {
-            Some(entry) => Ok(Function { program: self.clone(), entry }),
+            Some(entry) => Ok(Function { program: self.clone(), entry, wrt: None }),
             None => {
                 let known = entries.iter().map(|entry| entry.name.to_string()).collect();
                 Err(Error::NoSuchFunction { name: name.to_owned(), known })
@@ -183,4 +194,11 @@ impl std::fmt::Display for EntryPoint {
             }
         }
     }
+}
+
+/// The compiler recurses over programs; deep ones need more stack than threads usually have.
+pub(crate) fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
+    const NEEDED: usize = 128 * 1024 * 1024;
+    const RESERVED: usize = 512 * 1024 * 1024;
+    stacker::maybe_grow(NEEDED, RESERVED, work)
 }

@@ -7,7 +7,7 @@
 pub mod binary;
 pub mod compare;
 mod convert;
-mod elements;
+pub(crate) mod elements;
 mod error;
 pub mod json;
 pub mod npy;
@@ -56,6 +56,11 @@ impl Value {
         let shape = shape.into();
         let elements = Elements::zeros(prim, element_count(&shape)?)?;
         Some(Value { shape, elements })
+    }
+
+    /// The same value with one element replaced; `None` where there is no such element or it is of another type.
+    pub fn with_element(mut self, position: usize, scalar: Scalar) -> Option<Value> {
+        self.elements.set(position, scalar).then_some(self)
     }
 
     pub fn shape(&self) -> &[usize] {
@@ -139,6 +144,11 @@ pub fn element_count(shape: &[usize]) -> Option<usize> {
         return Some(0);
     }
     shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size))
+}
+
+/// The scalar 1 (`true` for booleans).
+pub fn one(prim: Prim) -> Value {
+    Value::from(Scalar::one(prim))
 }
 
 /// The text format.
