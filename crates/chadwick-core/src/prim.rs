@@ -1,7 +1,7 @@
 //! The primitive operations: one table for their names, types, values and partial derivatives.
 //!
-//! A [`PrimOp`] is a row. Its text name and types are here; its value is in [`eval`], its partial derivatives as small expressions in
-//! [`derivative`], and points at which tests compare the two in [`points`]. No other crate knows a formula of calculus.
+//! A [`PrimOp`] is a row. Its text name and types are here; its value is in [`eval()`], its partial derivatives as small expressions in
+//! `derivative`, and points at which tests compare the two in `points`. No other crate knows a formula of calculus.
 
 mod derivative;
 mod eval;

@@ -1,4 +1,4 @@
-//! The textual form of Core: [`print`] and [`parse`].
+//! The textual form of Core: [`print()`] and [`parse()`].
 //!
 //! Parsing what was printed gives the same program, up to spans and the names of variables that do not occur. A variable is written
 //! `name_12` where 12 is its number; a name that is no identifier stands in quotes. In text written by hand the number may be missing:

@@ -93,7 +93,7 @@ fn check_sizes(env: &dyn TypeEnvironment, what: &str, ty: &Type, sizes: &[Size])
     })
 }
 
-/// The arrays that an index space and element types make. A unit in the body is no value; see [`array_of_elements`].
+/// The arrays that an index space and element types make. A unit in the body is no value: an array of units is bound without one.
 fn arrays_over(space: &[Axis], elements: Vec<Type>) -> Vec<Type> {
     elements.into_iter().map(|element| element.array(space_dims(space))).collect()
 }

@@ -154,6 +154,28 @@ impl Buffer {
         each_flat!(self, vector, make => vector.try_reserve_exact(more), Buffer::Unit(_) => Ok(()), Buffer::Active(_, vector) | Buffer::Boxed(vector) => vector.try_reserve_exact(more))
     }
 
+    /// Makes room like [`Buffer::reserve`], and for more that may follow.
+    pub(crate) fn grow(&mut self, more: usize) -> Result<(), TryReserveError> {
+        each_flat!(self, vector, make => vector.try_reserve(more), Buffer::Unit(_) => Ok(()), Buffer::Active(_, vector) | Buffer::Boxed(vector) => vector.try_reserve(more))
+    }
+
+    /// The bytes that storing a value would take beyond those of the buffer: many if it is the first active number.
+    pub(crate) fn bytes_to_accept(&self, active: bool) -> usize {
+        match self {
+            Buffer::Active(..) | Buffer::Boxed(_) | Buffer::Unit(_) => 0,
+            flat if active => {
+                let capacity = flat.bytes() / flat.element_bytes().max(1);
+                capacity.max(flat.len()).saturating_mul(size_of::<Value>())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether some of the numbers may be under differentiation.
+    pub(crate) fn is_active(&self) -> bool {
+        matches!(self, Buffer::Active(..))
+    }
+
     /// Element `at`; it exists. A unit is [`Value::Absent`].
     pub(crate) fn get(&self, at: usize) -> Value {
         each_flat!(self, vector, make => Value::Scalar(make(vector[at])), Buffer::Unit(_) => Value::Absent, Buffer::Active(_, vector) | Buffer::Boxed(vector) => vector[at].clone())

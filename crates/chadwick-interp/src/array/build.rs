@@ -92,6 +92,12 @@ impl ArrayBuilder {
         self.pushed += 1;
         if self.inner_rank == 0 {
             let plain = matches!(value, Value::Scalar(_));
+            if !plain {
+                self.check_room(matches!(value, Value::Active(_)), limit)?;
+            }
+            if self.expected.is_none() && self.buffer.grow(1).is_err() {
+                return memory_exceeded();
+            }
             self.buffer.push(value);
             if !plain || self.expected.is_none() {
                 self.check_growth(limit)?;
@@ -116,14 +122,23 @@ impl ArrayBuilder {
                 self.reserve(limit)?;
             }
         }
+        self.check_room(array.buffer().is_active(), limit)?;
         if self.expected.is_none() {
-            let more = array.len() * self.buffer.element_bytes();
-            if memory::live_bytes().saturating_add(more) > limit {
+            let more = array.len().saturating_mul(self.buffer.element_bytes());
+            if memory::live_bytes().saturating_add(more) > limit || self.buffer.grow(array.len()).is_err() {
                 return memory_exceeded();
             }
         }
         self.buffer.extend_from(array);
         self.check_growth(limit)
+    }
+
+    /// Fails if the first active number would need more room than there is.
+    fn check_room(&self, active: bool, limit: usize) -> Outcome<()> {
+        match memory::live_bytes().saturating_add(self.buffer.bytes_to_accept(active)) > limit {
+            true => memory_exceeded(),
+            false => Ok(()),
+        }
     }
 
     fn check_growth(&mut self, limit: usize) -> Outcome<()> {

@@ -52,6 +52,10 @@ pub(crate) fn write(array: &mut Rc<ArrayValue>, dims: &[Selection], value: Value
     let (part, offset, strides) = array.select(dims)?;
     let Some(target) = Rc::get_mut(array) else { return malformed("a shared array after it was copied") };
     let before = target.buffer().element_bytes();
+    let active = matches!(value, Value::Active(_)) || from.as_ref().is_some_and(|from| from.buffer().is_active());
+    if memory::live_bytes().saturating_add(target.buffer().bytes_to_accept(active)) > limit {
+        return memory_exceeded();
+    }
     let Some(buffer) = target.buffer_mut() else { return malformed("a shared buffer after it was copied") };
     match from {
         None => buffer.set(offset, value),
