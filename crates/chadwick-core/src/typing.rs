@@ -45,6 +45,15 @@ pub fn join(left: &Type, right: &Type) -> Type {
             let dims = a.dims.iter().zip(&b.dims).map(|(a, b)| if a == b { *a } else { Dim::Any }).collect();
             Type::Array(ArrayType { element: a.element.clone(), dims })
         }
+        (Type::Sum(a), Type::Sum(b)) if a.len() == b.len() => Type::Sum(
+            a.iter()
+                .zip(b.iter())
+                .map(|(a, b)| Constructor {
+                    name: a.name.clone(),
+                    payload: a.payload.iter().zip(&b.payload).map(|(a, b)| join(a, b)).collect(),
+                })
+                .collect(),
+        ),
         _ => left.clone(),
     }
 }
@@ -371,8 +380,9 @@ fn join_blocks<'a>(env: &dyn TypeEnvironment, blocks: impl Iterator<Item = &'a B
         joined = Some(match joined {
             None => types,
             Some(before) => {
-                expect_types("branch result", &types, &before)?;
-                before.iter().zip(&types).map(|(a, b)| join(a, b)).collect()
+                let merged: Vec<Type> = before.iter().zip(&types).map(|(a, b)| join(a, b)).collect();
+                expect_types("branch result", &types, &merged)?;
+                merged
             }
         });
     }

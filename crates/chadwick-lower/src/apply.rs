@@ -30,9 +30,12 @@ impl Lowerer<'_> {
             let types = [self.flatten(&left_shape), self.flatten(&right_shape)].concat();
             return Value::Atoms(self.emit_typed("", Op::Par { left: left_block, right: right_block }, types, span));
         }
-        let function = self.exp(function, env);
+        // The sizes of a polymorphic function may come from its arguments, so they are first.
+        let late = matches!(function.kind, ExpKind::Var { .. });
+        let early = (!late).then(|| self.exp(function, env));
         let args: Vec<Value> = args.iter().map(|arg| self.exp(arg, env)).collect();
         self.checks(checks, env);
+        let function = early.unwrap_or_else(|| self.exp(function, env));
         self.apply(function, args, span)
     }
 
@@ -158,7 +161,7 @@ impl Lowerer<'_> {
             .sizes
             .iter()
             .zip(sizes)
-            .map(|((id, _), size)| {
+            .map(|((id, name), size)| {
                 if size != UNKNOWN {
                     return size;
                 }
@@ -166,7 +169,16 @@ impl Lowerer<'_> {
                     ty::Size::Name(name, _) if name == id => Some((atom.clone(), *axis)),
                     _ => None,
                 });
-                place.map_or(UNKNOWN, |(atom, axis)| self.dim(atom, axis, span))
+                let Some((atom, axis)) = place else {
+                    // Without arguments there may still be some to come.
+                    if args.is_empty() {
+                        return UNKNOWN;
+                    }
+                    let message = format!("ambiguous size: nothing determines {name} of {}", definition.name);
+                    self.error("E0301", span, message, "annotate an argument or the result with its size");
+                    return UNKNOWN;
+                };
+                self.dim(atom, axis, span)
             })
             .collect()
     }

@@ -170,7 +170,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Tries the waiting equations again; at the end of a definition one unknown with coefficient ±1 is solved for.
+    /// Tries the waiting equations again; at the end of a definition an unknown that stands alone is solved for.
     pub fn retry_deferred(&mut self, last: bool) {
         loop {
             let waiting = std::mem::take(&mut self.deferred);
@@ -192,8 +192,9 @@ impl Checker<'_> {
 
     fn solve(&mut self, equation: &Deferred) -> bool {
         let difference = self.difference(&self.resolve_size(&equation.expected), &self.resolve_size(&equation.actual));
+        let divides_all = |coefficient: i128| difference.values().all(|other| other % coefficient == 0);
         let candidate = difference.iter().find_map(|(factors, coefficient)| match factors.as_slice() {
-            [Factor::Var(var)] if coefficient.abs() == 1 => Some((*var, *coefficient)),
+            [Factor::Var(var)] if divides_all(*coefficient) => Some((*var, *coefficient)),
             _ => None,
         });
         let Some((var, coefficient)) = candidate else { return false };
@@ -202,16 +203,16 @@ impl Checker<'_> {
         if mentions(&rest, var) {
             return false;
         }
-        let Some(size) = self.size_of_polynomial(&rest, -coefficient) else { return false };
+        rest.values_mut().for_each(|other| *other /= -coefficient);
+        let Some(size) = self.size_of_polynomial(&rest) else { return false };
         self.size_vars[var.0 as usize] = SizeState::Bound(size);
         true
     }
 
-    /// `scale` times the polynomial as a size, unless it holds opaque factors.
-    fn size_of_polynomial(&self, polynomial: &Polynomial, scale: i128) -> Option<Size> {
+    /// The polynomial as a size, unless it holds opaque factors.
+    fn size_of_polynomial(&self, polynomial: &Polynomial) -> Option<Size> {
         let mut sum: Option<Size> = None;
         for (factors, coefficient) in polynomial {
-            let coefficient = coefficient * scale;
             let mut term = Size::Const(i64::try_from(coefficient.abs()).ok()?);
             for factor in factors {
                 let factor = match factor {
@@ -221,7 +222,7 @@ impl Checker<'_> {
                 };
                 term = if matches!(term, Size::Const(1)) { factor } else { Size::mul(term, factor) };
             }
-            sum = Some(match (sum, coefficient < 0) {
+            sum = Some(match (sum, *coefficient < 0) {
                 (None, false) => term,
                 (None, true) => Size::sub(Size::Const(0), term),
                 (Some(sum), false) => Size::add(sum, term),
