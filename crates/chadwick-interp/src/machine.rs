@@ -59,6 +59,8 @@ pub(crate) type TraceSink = Box<dyn FnMut(&str, &[Value])>;
 pub(crate) struct Machine {
     pub(crate) program: Rc<Program>,
     codes: Vec<Option<Rc<Code>>>,
+    /// Results of functions without parameters, which are computed once.
+    constants: FxHashMap<FunctionId, Rc<[Value]>>,
     registers: Vec<Value>,
     frames: Vec<Frame>,
     pub(crate) limits: Limits,
@@ -99,6 +101,7 @@ impl Machine {
         Machine {
             program,
             codes,
+            constants: FxHashMap::default(),
             registers: Vec::new(),
             frames: Vec::new(),
             limits,
@@ -192,6 +195,16 @@ impl Machine {
                 failure
             })
         })
+    }
+
+    /// The results of a function without parameters: nothing they depend on can change.
+    fn constant(&mut self, function: FunctionId, code: &Rc<Code>) -> Outcome<Rc<[Value]>> {
+        if let Some(values) = self.constants.get(&function) {
+            return Ok(Rc::clone(values));
+        }
+        let values: Rc<[Value]> = self.run(code, Vec::new(), Vec::new())?.into();
+        self.constants.insert(function, Rc::clone(&values));
+        Ok(values)
     }
 
     fn enter_and_execute(

@@ -451,3 +451,20 @@ fn accumulation_is_in_place() {
     let (_, counters) = run_counted(source, vec![i(50)]);
     assert_eq!((counters.copies, counters.allocations, counters.accumulations), (0, 1, 50));
 }
+
+#[test]
+fn a_function_without_parameters_runs_once() {
+    let source = "
+        def table() -> ([?]i64) {
+          t: [?]i64 = build [i < 10i64] { s: i64 = i64.mul(i, i) return s }
+          return t
+        }
+
+        def main(n: i64) -> ([?]i64) {
+          r: [?]i64 = build [i < n] { t: [?]i64 = call table() x: i64 = index t [i] return x }
+          return r
+        }";
+    let (values, counters) = run_counted(source, vec![i(4)]);
+    assert_eq!(shown(&values), "[0i64, 1i64, 4i64, 9i64]");
+    assert_eq!(counters.operations, 10);
+}

@@ -19,8 +19,13 @@ pub fn check_derivatives(program: &Program) -> Vec<Diagnostic> {
     for function in &program.functions {
         collect_roots(&function.body, &mut roots);
     }
-    let mut activity =
-        Activity { program, reverse: false, summaries: FxHashMap::default(), reported: FxHashSet::default(), diagnostics: Vec::new() };
+    let mut activity = Activity {
+        program,
+        reverse: false,
+        summaries: FxHashMap::default(),
+        reported: FxHashSet::default(),
+        diagnostics: Vec::new(),
+    };
     for root in roots {
         activity.reverse = matches!(root.mode, Mode::Vjp | Mode::Mjp);
         activity.summaries.clear();

@@ -94,7 +94,14 @@ impl Lowerer<'_> {
     }
 
     /// A use of a definition: its value if it has no parameters, else a known function.
-    pub fn use_definition(&mut self, definition: Rc<Definition>, types: Vec<LType>, sizes: Vec<Atom>, ty: LType, span: Span) -> Value {
+    pub fn use_definition(
+        &mut self,
+        definition: Rc<Definition>,
+        types: Vec<LType>,
+        sizes: Vec<Atom>,
+        ty: LType,
+        span: Span,
+    ) -> Value {
         if definition_arity(&definition) == 0 {
             return self.call_definition(&definition, types, sizes, Vec::new(), span);
         }
@@ -133,7 +140,14 @@ impl Lowerer<'_> {
         self.call_instance(definition, types, sizes, args, context, span)
     }
 
-    fn call_local(&mut self, local: &Rc<LocalFunction>, types: Vec<LType>, sizes: Vec<Atom>, args: Vec<Value>, span: Span) -> Value {
+    fn call_local(
+        &mut self,
+        local: &Rc<LocalFunction>,
+        types: Vec<LType>,
+        sizes: Vec<Atom>,
+        args: Vec<Value>,
+        span: Span,
+    ) -> Value {
         let sizes = self.complete_sizes(&local.definition, &types, sizes, &args, span);
         let captured = self.captures(local, span);
         let context = Context { around: (*local.env.types).clone(), captured, local: Some(local.clone()) };
@@ -142,7 +156,14 @@ impl Lowerer<'_> {
     }
 
     /// Sizes that nobody knows but the arguments are read from them.
-    fn complete_sizes(&mut self, definition: &Definition, types: &[LType], sizes: Vec<Atom>, args: &[Value], span: Span) -> Vec<Atom> {
+    fn complete_sizes(
+        &mut self,
+        definition: &Definition,
+        types: &[LType],
+        sizes: Vec<Atom>,
+        args: &[Value],
+        span: Span,
+    ) -> Vec<Atom> {
         if !sizes.contains(&UNKNOWN) {
             return sizes;
         }
@@ -206,11 +227,8 @@ impl Lowerer<'_> {
 
     /// The Core function of a definition at its types.
     fn instance(&mut self, definition: &Rc<Definition>, types: &[LType], context: &Context) -> FunctionId {
-        let captured_types: Vec<(u32, Vec<Type>)> = context
-            .captured
-            .iter()
-            .map(|(id, atoms)| (id.0, atoms.iter().map(|atom| self.type_of(atom)).collect()))
-            .collect();
+        let captured_types: Vec<(u32, Vec<Type>)> =
+            context.captured.iter().map(|(id, atoms)| (id.0, atoms.iter().map(|atom| self.type_of(atom)).collect())).collect();
         let mut around: Vec<_> = context.around.iter().map(|(id, ty)| (*id, ty.erase())).collect();
         around.sort_by_key(|(id, _)| *id);
         let key = InstanceKey {

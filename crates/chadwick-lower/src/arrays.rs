@@ -179,7 +179,14 @@ impl Lowerer<'_> {
             let start = start.unwrap_or(Atom::i64(0));
             let end = end.unwrap_or(size.clone());
             let count = self.i64_op(BinaryOp::Sub, end.clone(), start.clone(), span);
-            self.require_slice(&[(Atom::i64(0), start.clone()), (start.clone(), end.clone()), (end.clone(), size.clone())], &start, &end, &stride, &size, span);
+            self.require_slice(
+                &[(Atom::i64(0), start.clone()), (start.clone(), end.clone()), (end.clone(), size.clone())],
+                &start,
+                &end,
+                &stride,
+                &size,
+                span,
+            );
             return SliceDim::Range { start, count, stride };
         }
         // The defaults and the bounds depend on the direction.
@@ -279,8 +286,9 @@ impl Lowerer<'_> {
             (None, RangeEnd::DownTo) => Atom::Const(Const::from_i128(prim, -1)),
             (None, _) => one.clone(),
         };
-        let compare =
-            |lowerer: &mut Self, op, left: &Atom, right: &Atom| lowerer.prim(PrimOp::Compare(op, prim), vec![left.clone(), right.clone()], span);
+        let compare = |lowerer: &mut Self, op, left: &Atom, right: &Atom| {
+            lowerer.prim(PrimOp::Compare(op, prim), vec![left.clone(), right.clone()], span)
+        };
         // The direction must fit: up for ..<, down for ..>, any but nothing for ...; an end on the wrong side is an error.
         let up = compare(self, CompareOp::Less, &zero, &stride);
         let down = compare(self, CompareOp::Less, &stride, &zero);

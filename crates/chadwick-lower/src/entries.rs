@@ -70,8 +70,12 @@ impl Lowerer<'_> {
                 let text = format!("an argument of {} has the wrong size: expected {size}", definition.name);
                 lowerer.require_equal(expected, actual, &text, "found size", span);
             }
-            let sizes: Vec<Atom> =
-                definition.scheme.sizes.iter().map(|(id, name)| lowerer.size(&Size::Name(*id, name.clone()), &env, span)).collect();
+            let sizes: Vec<Atom> = definition
+                .scheme
+                .sizes
+                .iter()
+                .map(|(id, name)| lowerer.size(&Size::Name(*id, name.clone()), &env, span))
+                .collect();
             let shape = lowerer.shape_in(&definition.scheme.ty, &env);
             let function = lowerer.use_definition(definition.clone(), Vec::new(), sizes, shape, span);
             let args = groups.iter().map(|group| Value::Atoms(group.clone())).collect();

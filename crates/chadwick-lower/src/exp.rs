@@ -3,9 +3,7 @@
 use crate::Lowerer;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::{Binding, Code, Env, KnownFunction, LocalFunction, Value};
-use chadwick_core::{
-    Atom, Binder, Const, Loop, LoopForm, LoopHints, MessagePart, Op, Prim, Size as CoreSize, Type,
-};
+use chadwick_core::{Atom, Binder, Const, Loop, LoopForm, LoopHints, MessagePart, Op, Prim, Size as CoreSize, Type};
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::Attribute;
 use chadwick_types::tree::{self, Definition, Exp, ExpKind, Pattern, PatternKind};
@@ -144,7 +142,15 @@ impl Lowerer<'_> {
     }
 
     /// A use of a variable.
-    fn variable(&mut self, id: ty::VarId, types: &[ty::Type], sizes: &[ty::Size], ty: &ty::Type, env: &mut Env, span: Span) -> Value {
+    fn variable(
+        &mut self,
+        id: ty::VarId,
+        types: &[ty::Type],
+        sizes: &[ty::Size],
+        ty: &ty::Type,
+        env: &mut Env,
+        span: Span,
+    ) -> Value {
         match env.vars.get(&id).cloned() {
             Some(Binding::Value(value)) => {
                 if let Value::Atoms(atoms) = &value

@@ -4,7 +4,7 @@ use crate::Lowerer;
 use crate::value::{Binding, LocalFunction, Value};
 use chadwick_core::Atom;
 use chadwick_source::Span;
-use chadwick_types::tree::{Definition, DefinitionBody, Exp, ExpKind, Index, LoopForm, Pattern, PatternKind, CheckSet};
+use chadwick_types::tree::{CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, LoopForm, Pattern, PatternKind};
 use chadwick_types::ty::{Size, Type, TypeArg, VarId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;

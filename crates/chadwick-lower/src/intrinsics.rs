@@ -5,7 +5,8 @@ use crate::exp::float_const;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::Value;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Type, UnaryOp, Var,
+    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Type,
+    UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use chadwick_types::tree::Definition;
@@ -49,7 +50,8 @@ impl Lowerer<'_> {
                 if !matches!(size, Atom::Const(Const::I64(value)) if value >= 0) {
                     let zero = Atom::i64(0);
                     let condition = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![zero, size.clone()], span);
-                    let message = vec![MessagePart::Text(String::from("the size of an array is negative: ")), MessagePart::Value(size)];
+                    let message =
+                        vec![MessagePart::Text(String::from("the size of an array is negative: ")), MessagePart::Value(size)];
                     self.emit(Op::Assert { condition, message }, span);
                 }
                 Value::Atoms(Vec::new())
@@ -69,7 +71,10 @@ impl Lowerer<'_> {
             "concat" => {
                 let mut args = self.flat_args(call.args, span).into_iter();
                 let (left, right) = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
-                let joined = left.into_iter().zip(right).map(|(left, right)| self.emit_one(Op::Concat { arrays: vec![left, right] }, span));
+                let joined = left
+                    .into_iter()
+                    .zip(right)
+                    .map(|(left, right)| self.emit_one(Op::Concat { arrays: vec![left, right] }, span));
                 Value::Atoms(joined.collect())
             }
             "transpose" => self.views(call, |lowerer, array, span| {
@@ -319,7 +324,12 @@ impl Lowerer<'_> {
             let total = self.dim(first.clone(), 0, span);
             match (rows == UNKNOWN, columns == UNKNOWN) {
                 (true, true) => {
-                    self.error("E0301", span, "ambiguous size: nothing determines the result of unflatten", "annotate it: `: [n][m]t`");
+                    self.error(
+                        "E0301",
+                        span,
+                        "ambiguous size: nothing determines the result of unflatten",
+                        "annotate it: `: [n][m]t`",
+                    );
                 }
                 (true, false) => rows = self.prim(PrimOp::Binary(BinaryOp::Div, Prim::I64), vec![total, columns.clone()], span),
                 (false, true) => columns = self.prim(PrimOp::Binary(BinaryOp::Div, Prim::I64), vec![total, rows.clone()], span),

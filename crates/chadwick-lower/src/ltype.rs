@@ -52,10 +52,7 @@ impl LType {
             LType::Prim(prim) => Erased::Prim(*prim),
             LType::Record(fields) => Erased::Record(fields.iter().map(|(name, ty)| (name.clone(), ty.erase())).collect()),
             LType::Sum(constructors) => Erased::Sum(
-                constructors
-                    .iter()
-                    .map(|(name, payload)| (name.clone(), payload.iter().map(LType::erase).collect()))
-                    .collect(),
+                constructors.iter().map(|(name, payload)| (name.clone(), payload.iter().map(LType::erase).collect())).collect(),
             ),
             LType::Array(_, element) => Erased::Array(Box::new(element.erase())),
             LType::Arrow(arrow) => Erased::Arrow(Box::new(arrow.0.erase()), Box::new(arrow.1.erase())),
@@ -76,9 +73,7 @@ impl LType {
     pub fn with_sizes(&self, next: &mut dyn FnMut(&Atom) -> Atom) -> LType {
         match self {
             LType::Prim(_) | LType::Arrow(_) | LType::Named(..) | LType::Hidden(_) => self.clone(),
-            LType::Record(fields) => {
-                LType::Record(fields.iter().map(|(name, ty)| (name.clone(), ty.with_sizes(next))).collect())
-            }
+            LType::Record(fields) => LType::Record(fields.iter().map(|(name, ty)| (name.clone(), ty.with_sizes(next))).collect()),
             LType::Sum(constructors) => LType::Sum(
                 constructors
                     .iter()
@@ -206,7 +201,12 @@ impl Lowerer<'_> {
         index
     }
 
-    fn constructor_types(&mut self, id: NamedId, args: &[LArg], constructors: &[(Name, Vec<ty::Type>)]) -> Vec<(Name, Vec<LType>)> {
+    fn constructor_types(
+        &mut self,
+        id: NamedId,
+        args: &[LArg],
+        constructors: &[(Name, Vec<ty::Type>)],
+    ) -> Vec<(Name, Vec<LType>)> {
         let params = self.named_params(id, args);
         constructors
             .iter()
@@ -248,9 +248,7 @@ impl Lowerer<'_> {
                     .collect(),
             ),
             ty::Type::Array(_, element) => LType::Array(UNKNOWN, Rc::new(self.shape(element, params))),
-            ty::Type::Arrow(arrow) => {
-                LType::Arrow(Rc::new((self.shape(&arrow.from, params), self.shape(&arrow.to.ty, params))))
-            }
+            ty::Type::Arrow(arrow) => LType::Arrow(Rc::new((self.shape(&arrow.from, params), self.shape(&arrow.to.ty, params)))),
             ty::Type::Named(id, _, args) => {
                 if let NamedBody::Abstract(body) = self.tree.named_types[id.0 as usize].body.clone() {
                     let args = self.shape_args(args, params);
@@ -284,4 +282,3 @@ pub fn boxed(ty: Type) -> Type {
         other => other,
     }
 }
-

@@ -154,7 +154,14 @@ impl Lowerer<'_> {
         self.rows(columns, rows, result, span)
     }
 
-    fn split_constructors(&mut self, columns: Vec<Column>, rows: Vec<Row<'_>>, at: usize, result: &LType, span: Span) -> Vec<Atom> {
+    fn split_constructors(
+        &mut self,
+        columns: Vec<Column>,
+        rows: Vec<Row<'_>>,
+        at: usize,
+        result: &LType,
+        span: Span,
+    ) -> Vec<Atom> {
         let column = columns[at].clone();
         let constructors = self.constructors(&column.shape);
         let mentioned: Vec<Name> = rows
@@ -218,10 +225,8 @@ impl Lowerer<'_> {
         let Some((tag, (_, payload))) = constructors.iter().enumerate().find(|(_, (other, _))| other == name) else {
             return Vec::new();
         };
-        let groups: Vec<Vec<Binder>> = payload
-            .iter()
-            .map(|shape| self.flatten(shape).into_iter().map(|ty| self.fresh("", ty)).collect())
-            .collect();
+        let groups: Vec<Vec<Binder>> =
+            payload.iter().map(|shape| self.flatten(shape).into_iter().map(|ty| self.fresh("", ty)).collect()).collect();
         let binders: Vec<Binder> = groups.iter().flatten().cloned().collect();
         let types = binders.iter().map(|binder| binder.ty.clone()).collect();
         let body = Block { statements: Vec::new(), results: binders.iter().map(|binder| Atom::Var(binder.var)).collect() };

@@ -260,9 +260,9 @@ impl Checker<'_> {
                 };
                 Type::array(size, self.name_unknown(&self.shallow(element), opened))
             }
-            Type::Record(fields) => {
-                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.name_unknown(&self.shallow(ty), opened))).collect())
-            }
+            Type::Record(fields) => Type::Record(
+                fields.iter().map(|(name, ty)| (name.clone(), self.name_unknown(&self.shallow(ty), opened))).collect(),
+            ),
             other => other.clone(),
         }
     }

@@ -29,7 +29,12 @@ struct Head<'s> {
 
 impl Checker<'_> {
     /// A top-level definition, with everything inferred, defaulted and generalised.
-    pub fn top_function(&mut self, binding: &ast::ValueBinding, attributes: &[ast::Attribute], doc: Option<&str>) -> Rc<Definition> {
+    pub fn top_function(
+        &mut self,
+        binding: &ast::ValueBinding,
+        attributes: &[ast::Attribute],
+        doc: Option<&str>,
+    ) -> Rc<Definition> {
         let group = self.top_group(std::slice::from_ref(binding), !binding.params.is_empty(), attributes, doc);
         match group.into_iter().next() {
             Some(definition) => definition,

@@ -149,7 +149,9 @@ impl<'a> Checker<'a> {
                 let (expected, actual) = (self.show(expected), self.show(actual));
                 let label = format!("this has type {actual}");
                 let diagnostic = match &mismatch {
-                    Mismatch::Types(..) => Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}")),
+                    Mismatch::Types(..) => {
+                        Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}"))
+                    }
                     other => {
                         self.report_mismatch(other, span);
                         let Some(last) = self.diagnostics.last_mut() else { return false };
@@ -198,8 +200,12 @@ impl<'a> Checker<'a> {
                 self.error("E0204", span, text.clone());
             }
             Mismatch::Consumption => {
-                self.error("E0205", span, "a function that consumes its argument is given where a non-consuming one is expected")
-                    .hint = Some(String::from("wrap it: `\\x -> f (copy x)`"));
+                self.error(
+                    "E0205",
+                    span,
+                    "a function that consumes its argument is given where a non-consuming one is expected",
+                )
+                .hint = Some(String::from("wrap it: `\\x -> f (copy x)`"));
             }
         }
     }

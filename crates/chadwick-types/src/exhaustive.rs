@@ -75,11 +75,9 @@ impl Checker<'_> {
             Type::Prim(crate::ty::Prim::Bool) => vec![Head::Bool(true), Head::Bool(false)],
             Type::Record(fields) => vec![Head::Record(fields.iter().map(|(name, _)| name.clone()).collect())],
             Type::Hidden(_, inner) => return self.complete_heads(inner, heads),
-            other => self
-                .constructors_of(other)?
-                .into_iter()
-                .map(|(name, payload)| Head::Constructor(name, payload.len()))
-                .collect(),
+            other => {
+                self.constructors_of(other)?.into_iter().map(|(name, payload)| Head::Constructor(name, payload.len())).collect()
+            }
         };
         let mentioned = |candidate: &Head| heads.iter().any(|head| same_head(head, candidate));
         all.iter().all(mentioned).then_some(all)
@@ -90,10 +88,14 @@ impl Checker<'_> {
             return if heads.contains(&Head::Bool(true)) { String::from("false") } else { String::from("true") };
         }
         let missing = self.constructors_of(ty).and_then(|constructors| {
-            constructors.into_iter().find(|(name, _)| !heads.iter().any(|head| matches!(head, Head::Constructor(other, _) if other == name)))
+            constructors
+                .into_iter()
+                .find(|(name, _)| !heads.iter().any(|head| matches!(head, Head::Constructor(other, _) if other == name)))
         });
         match missing {
-            Some((name, payload)) if !heads.is_empty() => show(&Head::Constructor(name, payload.len()), &vec![String::from("_"); payload.len()]),
+            Some((name, payload)) if !heads.is_empty() => {
+                show(&Head::Constructor(name, payload.len()), &vec![String::from("_"); payload.len()])
+            }
             _ => String::from("_"),
         }
     }
@@ -130,10 +132,9 @@ fn same_head(left: &Head, right: &Head) -> bool {
 fn specialise<'p>(row: &Row<'p>, candidate: &Head, arity: usize) -> Option<Row<'p>> {
     let (first, rest) = row.split_first()?;
     let parts: Row<'p> = match first.map(|pattern| (&pattern.kind, candidate)) {
-        Some((PatternKind::Record(fields), Head::Record(names))) => names
-            .iter()
-            .map(|name| fields.iter().find(|(field, _)| field == name).map(|(_, pattern)| pattern))
-            .collect(),
+        Some((PatternKind::Record(fields), Head::Record(names))) => {
+            names.iter().map(|name| fields.iter().find(|(field, _)| field == name).map(|(_, pattern)| pattern)).collect()
+        }
         Some((PatternKind::Constructor(name, args), Head::Constructor(wanted, _))) if name == wanted => {
             args.iter().map(Some).collect()
         }
@@ -159,8 +160,10 @@ fn show(head: &Head, args: &[String]) -> String {
             }
         }
         Head::Constructor(name, _) => {
-            let args: Vec<_> =
-                args.iter().map(|arg| if arg.starts_with('#') && arg.contains(' ') { format!("({arg})") } else { arg.clone() }).collect();
+            let args: Vec<_> = args
+                .iter()
+                .map(|arg| if arg.starts_with('#') && arg.contains(' ') { format!("({arg})") } else { arg.clone() })
+                .collect();
             [vec![format!("#{name}")], args].concat().join(" ")
         }
     }

@@ -264,8 +264,12 @@ impl Checker<'_> {
                     let Some(found) = scope.terms.get(&next.name).cloned() else {
                         let suggestion = closest(&next.name, scope.terms.keys()).cloned();
                         let module = segments[used - 1].name.clone();
-                        self.error("E0230", next.span, format!("unknown name {}: module {module} has no such member", next.name)).hint =
-                            suggestion.map(|suggestion| format!("did you mean `{module}.{suggestion}`?"));
+                        self.error(
+                            "E0230",
+                            next.span,
+                            format!("unknown name {}: module {module} has no such member", next.name),
+                        )
+                        .hint = suggestion.map(|suggestion| format!("did you mean `{module}.{suggestion}`?"));
                         return error_exp(span);
                     };
                     term = found;
@@ -287,8 +291,7 @@ impl Checker<'_> {
             (false, true) => format!("unknown name {}", ident.name),
             (false, false) => format!("unknown module or variable {}", ident.name),
         };
-        self.error("E0230", ident.span, message).hint =
-            suggestion.map(|suggestion| format!("did you mean `{suggestion}`?"));
+        self.error("E0230", ident.span, message).hint = suggestion.map(|suggestion| format!("did you mean `{suggestion}`?"));
     }
 
     /// A use of a variable: its scheme with fresh types and sizes.
@@ -314,10 +317,8 @@ impl Checker<'_> {
             },
             other => {
                 let ty = self.fresh_type(span);
-                let constraint = Constraint {
-                    fields: BTreeMap::from([(field.name.clone(), ty.clone())]),
-                    ..Constraint::default()
-                };
+                let constraint =
+                    Constraint { fields: BTreeMap::from([(field.name.clone(), ty.clone())]), ..Constraint::default() };
                 if let Err(mismatch) = self.constrain(&other, constraint, span) {
                     self.report_mismatch(&mismatch, field.span);
                     return error_exp(span);
@@ -571,8 +572,7 @@ impl Checker<'_> {
                     self.vars[id.0 as usize].size = self.size_of_exp(&value);
                 }
                 let span = value.span;
-                let value =
-                    Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(value)), ty: value_type, span };
+                let value = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(value)), ty: value_type, span };
                 if sizes.is_empty() { LetWrapper::Value(pattern, value) } else { LetWrapper::Sized(sizes, pattern, value) }
             }
             LetBinding::Function(binding) => {
@@ -588,8 +588,7 @@ impl Checker<'_> {
                 let value = self.update(target, path, value, name.span);
                 let id = self.fresh_var(name.name.clone());
                 self.bind_local(&name.name, id, Scheme::mono(value.ty.clone()));
-                let pattern =
-                    Pattern { kind: PatternKind::Var(id, name.name.clone()), ty: value.ty.clone(), span: name.span };
+                let pattern = Pattern { kind: PatternKind::Var(id, name.name.clone()), ty: value.ty.clone(), span: name.span };
                 LetWrapper::Value(pattern, value)
             }
         }
@@ -843,8 +842,7 @@ impl Checker<'_> {
         let size = if is_i64 { self.range_size(&first, second.as_ref(), end, &last) } else { None };
         let ty = Type::array(size.unwrap_or(Size::Unknown), ty);
         let (ty, opened) = self.open_unknown(&ty);
-        let kind =
-            ExpKind::Range { first: Box::new(first), second: second.map(Box::new), end, last: Box::new(last) };
+        let kind = ExpKind::Range { first: Box::new(first), second: second.map(Box::new), end, last: Box::new(last) };
         open(opened, Exp { kind, ty, span })
     }
 
@@ -936,7 +934,9 @@ fn flatten_spine<'e>(function: &'e ast::Exp, args: &'e [ast::Exp]) -> (&'e ast::
                 groups.push(args);
                 function = inner;
             }
-            ast::ExpKind::Paren(inner) if matches!(inner.kind, ast::ExpKind::Apply(..) | ast::ExpKind::Paren(_)) => function = inner,
+            ast::ExpKind::Paren(inner) if matches!(inner.kind, ast::ExpKind::Apply(..) | ast::ExpKind::Paren(_)) => {
+                function = inner
+            }
             _ => break,
         }
     }

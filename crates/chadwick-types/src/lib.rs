@@ -17,8 +17,8 @@ mod subst;
 pub mod tree;
 pub mod ty;
 mod type_exp;
-mod uniqueness;
 mod unify;
+mod uniqueness;
 mod zonk;
 
 pub use checker::Sources;

@@ -142,7 +142,13 @@ impl Checker<'_> {
             }
             (ast::LoopForm::While(condition), _) => {
                 let condition = self.exp(condition, Some(&Type::bool()));
-                self.expect(&Type::bool(), &condition.ty, OnSizes::Ignore, condition.span, "the condition of a loop must be a bool");
+                self.expect(
+                    &Type::bool(),
+                    &condition.ty,
+                    OnSizes::Ignore,
+                    condition.span,
+                    "the condition of a loop must be a bool",
+                );
                 LoopForm::While(condition)
             }
             _ => LoopForm::While(error_exp(span)),
@@ -195,9 +201,9 @@ impl Checker<'_> {
                 };
                 Type::array(size, self.vary(element, varying, position, names))
             }
-            Type::Record(fields) => Type::Record(
-                fields.iter().map(|(name, ty)| (name.clone(), self.vary(ty, varying, position, names))).collect(),
-            ),
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.vary(ty, varying, position, names))).collect())
+            }
             Type::Sum(constructors) => Type::Sum(
                 constructors
                     .iter()
@@ -255,12 +261,8 @@ struct Attempt {
 fn pattern_as_exp(pattern: &ast::Pattern) -> Option<ast::Exp> {
     let span = pattern.span;
     let kind = match &pattern.kind {
-        ast::PatternKind::Name(name) => {
-            ast::ExpKind::Name(ast::QualName::unqualified(ast::Ident { name: name.clone(), span }))
-        }
-        ast::PatternKind::Tuple(parts) => {
-            ast::ExpKind::Tuple(parts.iter().map(pattern_as_exp).collect::<Option<Vec<_>>>()?)
-        }
+        ast::PatternKind::Name(name) => ast::ExpKind::Name(ast::QualName::unqualified(ast::Ident { name: name.clone(), span })),
+        ast::PatternKind::Tuple(parts) => ast::ExpKind::Tuple(parts.iter().map(pattern_as_exp).collect::<Option<Vec<_>>>()?),
         ast::PatternKind::Record(fields) => ast::ExpKind::Record(
             fields
                 .iter()
@@ -278,4 +280,3 @@ fn pattern_as_exp(pattern: &ast::Pattern) -> Option<ast::Exp> {
     };
     Some(ast::Exp { kind, span })
 }
-

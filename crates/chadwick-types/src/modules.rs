@@ -50,7 +50,8 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        for (names, what) in [(terms, "definition of"), (types, "definition of type"), (signatures, "definition of module type")] {
+        for (names, what) in [(terms, "definition of"), (types, "definition of type"), (signatures, "definition of module type")]
+        {
             let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
             for name in names {
                 if let Some(earlier) = first.insert(&name.name, name.span) {
@@ -164,9 +165,7 @@ impl Checker<'_> {
         for attribute in definition.attributes.iter().filter(|attribute| attribute.name == "class") {
             let [param, class] = attribute.arguments.as_slice() else { continue };
             let class = class_of(&class.name);
-            if let (Some((id, _)), Some(class)) =
-                (definition.scheme.types.iter().find(|(_, name)| *name == param.name), class)
-            {
+            if let (Some((id, _)), Some(class)) = (definition.scheme.types.iter().find(|(_, name)| *name == param.name), class) {
                 self.param_classes.insert(*id, class);
             }
         }
@@ -214,7 +213,8 @@ impl Checker<'_> {
                     TypeEntryParam::Size(id) => TypeArg::Size(Size::Name(*id, source.name.name.clone())),
                 })
                 .collect();
-            let id = self.fresh_named(NamedType { name: name.clone(), params: named_params, body: NamedBody::Recursive(Vec::new()) });
+            let id =
+                self.fresh_named(NamedType { name: name.clone(), params: named_params, body: NamedBody::Recursive(Vec::new()) });
             let body = Type::Named(id, name.clone(), args.into());
             self.env.innermost().types.insert(name, TypeEntry { params: params.clone(), body, hidden: Vec::new() });
             ids.push((id, params));

@@ -135,11 +135,8 @@ impl Checker<'_> {
                         payload
                     }
                 };
-                let args = args
-                    .iter()
-                    .zip(payload)
-                    .map(|(arg, ty)| self.pattern(arg, &ty, anonymous, on_sizes, bindings))
-                    .collect();
+                let args =
+                    args.iter().zip(payload).map(|(arg, ty)| self.pattern(arg, &ty, anonymous, on_sizes, bindings)).collect();
                 make(PatternKind::Constructor(name.name.clone(), args), expected.clone())
             }
         }

@@ -183,9 +183,8 @@ impl Checker<'_> {
                 left.iter().zip(right.iter()).try_for_each(|(left, right)| self.unify(&left.1, &right.1, on_sizes, span))
             }
             (Type::Sum(left), Type::Sum(right)) => {
-                let same = |(left, right): (&(Name, Vec<Type>), &(Name, Vec<Type>))| {
-                    left.0 == right.0 && left.1.len() == right.1.len()
-                };
+                let same =
+                    |(left, right): (&(Name, Vec<Type>), &(Name, Vec<Type>))| left.0 == right.0 && left.1.len() == right.1.len();
                 if left.len() != right.len() || !left.iter().zip(right.iter()).all(same) {
                     return Err(Mismatch::Types(expected.clone(), actual.clone()));
                 }
@@ -275,7 +274,11 @@ impl Checker<'_> {
                 if let Some(prims) = constraint.prims {
                     let both = ours.prims.map_or(prims, |ours| ours.intersect(prims));
                     if both.is_empty() {
-                        return Err(Mismatch::Constraint(format!("no type is both {} and {}", describe(ours.prims), prims.describe())));
+                        return Err(Mismatch::Constraint(format!(
+                            "no type is both {} and {}",
+                            describe(ours.prims),
+                            prims.describe()
+                        )));
                     }
                     ours.prims = Some(both);
                 }
@@ -455,8 +458,8 @@ impl Checker<'_> {
                     self.type_vars[index] = TypeState::Bound(Type::Prim(prims.default(constraint.float_literal)));
                 } else if !constraint.constructors.is_empty() {
                     let names: Vec<_> = constraint.constructors.keys().map(|name| format!("#{name}")).collect();
-                    self.error("E0217", span, format!("the sum type with {} is not known", names.join(", ")))
-                        .hint = Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
+                    self.error("E0217", span, format!("the sum type with {} is not known", names.join(", "))).hint =
+                        Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 } else if !constraint.fields.is_empty() {
                     let names: Vec<_> = constraint.fields.keys().map(Name::as_str).collect();

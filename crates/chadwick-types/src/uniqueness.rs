@@ -122,8 +122,9 @@ impl Flow<'_, '_> {
             if let Some(shared) = shared {
                 let shared = self.name(shared);
                 let name = name.map_or(String::from("the function"), ToString::to_string);
-                self.checker.error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}")).hint =
-                    Some(String::from("return `copy` of it, or remove the `*` from the result type"));
+                self.checker
+                    .error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}"))
+                    .hint = Some(String::from("return `copy` of it, or remove the `*` from the result type"));
             }
         }
         self.depth -= 1;
@@ -369,8 +370,9 @@ impl Flow<'_, '_> {
                 let shared = others.into_iter().find_map(|(_, other)| other.every().intersection(&own.every()).next().copied());
                 if let Some(shared) = shared {
                     let shared = self.name(shared);
-                    self.checker.error("E0400", arg.span, format!("{shared} is consumed here and used in another argument")).hint =
-                        Some(String::from("consume a `copy` instead"));
+                    self.checker
+                        .error("E0400", arg.span, format!("{shared} is consumed here and used in another argument"))
+                        .hint = Some(String::from("consume a `copy` instead"));
                 } else {
                     self.consume(own, arg.span);
                 }
@@ -394,7 +396,8 @@ impl Flow<'_, '_> {
                 }
                 ExpKind::LetFunctions { functions, body, .. } => {
                     for function in functions {
-                        let variable = Variable { aliases: BTreeSet::new(), tree: Aliases::none(), owner: Owner::Ours, depth: self.depth };
+                        let variable =
+                            Variable { aliases: BTreeSet::new(), tree: Aliases::none(), owner: Owner::Ours, depth: self.depth };
                         self.vars.insert(function.id, variable);
                     }
                     functions.iter().for_each(|function| self.definition(function));

@@ -42,11 +42,7 @@ impl Checker<'_> {
                 param_name: arrow.param_name.clone(),
                 consumes: arrow.consumes,
                 from: self.final_type(&arrow.from),
-                to: Return {
-                    exists: arrow.to.exists.clone(),
-                    unique: arrow.to.unique,
-                    ty: self.final_type(&arrow.to.ty),
-                },
+                to: Return { exists: arrow.to.exists.clone(), unique: arrow.to.unique, ty: self.final_type(&arrow.to.ty) },
             })),
             Type::Named(id, name, args) => Type::Named(
                 id,
@@ -112,17 +108,13 @@ impl Checker<'_> {
                 types: types.iter().map(|ty| self.final_type(ty)).collect(),
                 sizes: sizes.iter().map(|size| self.final_size(size)).collect(),
             },
-            ExpKind::Record(fields) => {
-                ExpKind::Record(fields.into_iter().map(|(name, exp)| (name, self.zonk(exp))).collect())
-            }
+            ExpKind::Record(fields) => ExpKind::Record(fields.into_iter().map(|(name, exp)| (name, self.zonk(exp))).collect()),
             ExpKind::Project(record, field) => ExpKind::Project(self.zonk_box(record), field),
             ExpKind::Array(elements) => ExpKind::Array(self.zonk_all(elements)),
             ExpKind::Construct(name, args) => ExpKind::Construct(name, self.zonk_all(args)),
-            ExpKind::Apply { function, args, checks } => ExpKind::Apply {
-                function: self.zonk_box(function),
-                args: self.zonk_all(args),
-                checks: self.zonk_checks(checks),
-            },
+            ExpKind::Apply { function, args, checks } => {
+                ExpKind::Apply { function: self.zonk_box(function), args: self.zonk_all(args), checks: self.zonk_checks(checks) }
+            }
             ExpKind::Lambda(lambda) => {
                 let params: Vec<_> = lambda.params.iter().map(|param| self.zonk_pattern(param.clone())).collect();
                 for param in &params {

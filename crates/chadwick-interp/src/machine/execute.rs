@@ -202,6 +202,13 @@ impl Machine {
             },
             Inst::Call { function, args, dst } => {
                 let callee = self.code(*function)?;
+                if args.len == 0 && callee.params == 0 {
+                    let values = self.constant(*function, &callee)?;
+                    for (register, value) in code.list(*dst).iter().zip(values.iter()) {
+                        self.registers[base + register.index()] = value.clone();
+                    }
+                    return Ok(Flow::Next);
+                }
                 return Ok(Flow::Call { callee, first: Value::Absent, args: *args, dst: *dst, skip: 0 });
             }
             Inst::Apply { function, args, dst } => {
