@@ -13,7 +13,7 @@ pub fn read_source(path: &Path) -> Result<String, String> {
 }
 
 /// Larger files of data are refused, also after unpacking.
-const MAX_DATA_BYTES: u64 = 1 << 34;
+pub const MAX_DATA_BYTES: u64 = 1 << 34;
 
 /// The bytes of a data file, unpacked if its name ends in `.gz`.
 pub fn read_data(path: &Path) -> Result<Vec<u8>, String> {

@@ -2,10 +2,14 @@
 //!
 //! Exit status: 0 if all is well, 1 if the program or its data are wrong, 2 if the command line is.
 
+mod arguments;
+mod commands;
 mod input;
 mod options;
 mod output;
 mod panics;
+mod results;
+mod supervise;
 mod testing;
 
 use clap::Parser;
@@ -25,11 +29,37 @@ pub enum Exit {
 fn main() -> ExitCode {
     let options = Options::parse();
     panics::install();
-    let exit = match &options.command {
-        Command::Test(options) => testing::command(options),
-    };
-    match exit {
+    match run(options.command) {
         Exit::Success => ExitCode::SUCCESS,
         Exit::Failure => ExitCode::from(1),
     }
+}
+
+fn run(command: Command) -> Exit {
+    let limits = match &command {
+        Command::Check(options) => options.limits.clone(),
+        Command::Run(options) => options.limits.clone(),
+        Command::Grad(options) => options.limits.clone(),
+        Command::Gradcheck(options) => options.limits.clone(),
+        Command::Eval(options) => options.limits.clone(),
+        Command::Repl(options) => options.limits.clone(),
+        Command::Core(options) => options.limits.clone(),
+        Command::Test(options) => options.limits.clone(),
+    };
+    // At the prompt and in tests the time limit holds for each run, not for all together.
+    let time_limited = !matches!(command, Command::Repl(_) | Command::Test(_));
+    let parallel = match &command {
+        Command::Test(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => 1,
+    };
+    supervise::supervised(&limits, time_limited, parallel, move || match &command {
+        Command::Check(options) => commands::check::command(options),
+        Command::Run(options) => commands::run::command(options),
+        Command::Grad(options) => commands::grad::command(options),
+        Command::Gradcheck(options) => commands::gradcheck::command(options),
+        Command::Eval(options) => commands::eval::command(options),
+        Command::Repl(options) => commands::repl::command(options),
+        Command::Core(options) => commands::core::command(options),
+        Command::Test(options) => testing::command(options),
+    })
 }

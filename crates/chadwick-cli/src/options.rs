@@ -1,10 +1,12 @@
 //! The command line as data.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A compiler for a functional array language with automatic differentiation.
+/// A compiler for Futhark's language with automatic differentiation.
+///
+/// Exit status: 0 if all is well, 1 if a program or its data are wrong, 2 if the command line is.
 #[derive(Debug, Parser)]
 #[command(name = "chadwick", version)]
 pub struct Options {
@@ -14,11 +16,160 @@ pub struct Options {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Check programs and report errors and warnings
+    #[command(
+        after_help = "Example:\n  chadwick check examples/kmeans.fut\n  chadwick check --json examples/kmeans.fut | jq '.[].message'"
+    )]
+    Check(CheckOptions),
+    /// Run an entry point
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunOptions),
+    /// Value and gradient of an entry point that gives one float
+    #[command(after_help = GRAD_EXAMPLES)]
+    Grad(GradOptions),
+    /// Check reverse mode against forward mode and finite differences
+    #[command(
+        after_help = "Example:\n  chadwick gradcheck examples/logistic_regression.fut loss\n  chadwick gradcheck model.fut loss --wrt weights weights=@w.npy 0.5"
+    )]
+    Gradcheck(GradcheckOptions),
+    /// Evaluate an expression
+    #[command(
+        after_help = "Example:\n  chadwick eval 'map (** 2) [1.0, 2.0, 3.0]'\n  chadwick eval --load examples/kmeans.fut 'grad (\\x -> x * f64.sin x) 1.5'"
+    )]
+    Eval(EvalOptions),
+    /// Evaluate expressions as they are typed
+    #[command(
+        after_help = "Example:\n  chadwick repl\n  chadwick repl examples/kmeans.fut\n\nInside, `:help` lists the commands."
+    )]
+    Repl(ReplOptions),
+    /// Print the intermediate language (Core)
+    #[command(
+        after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after lower"
+    )]
+    Core(CoreOptions),
     /// Run the test blocks of programs
     #[command(
-        after_help = "Example:\n  chadwick test tests/ examples/regression.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
+        after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
     )]
     Test(TestOptions),
+}
+
+const RUN_EXAMPLES: &str = "\
+Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
+Without any, all arguments are read from standard input.
+
+Example:
+  chadwick run dot.fut main '[1.0, 2.0]' '[3.0, 4.0]'
+  chadwick run dot.fut main x=@x.npy y='[3.0, 4.0]' --format json
+  echo '[1.0, 2.0] [3.0, 4.0]' | chadwick run dot.fut";
+
+const GRAD_EXAMPLES: &str = "\
+Arguments are given as for `run`. Without any, the first input of the entry point's own tests is taken.
+
+Example:
+  chadwick grad examples/logistic_regression.fut loss --wrt weights
+  chadwick grad loss.fut loss x='[1.0, 2.0]' --json";
+
+#[derive(Debug, Args)]
+pub struct CheckOptions {
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Diagnostics for tools: a JSON array
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    #[command(flatten)]
+    pub call: CallOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct GradOptions {
+    #[command(flatten)]
+    pub call: CallOptions,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub wrt: Vec<String>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// What differentiates
+    #[arg(long, default_value = "builtin", value_parser = engine)]
+    pub engine: String,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct GradcheckOptions {
+    #[command(flatten)]
+    pub call: CallOptions,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub wrt: Vec<String>,
+    /// Step of the finite differences, relative to max(1, |x|) [default: 1e-5 for f64, 1e-2 for f32]
+    #[arg(long, value_parser = positive)]
+    pub step: Option<f64>,
+    /// How far reverse and forward mode may be apart, relative to max(1, largest element) [default: 1e-9 for f64, 1e-4 for f32]
+    #[arg(long, value_parser = tolerance)]
+    pub tolerance: Option<f64>,
+    /// The same for finite differences [default: 1e-5 for f64, 1e-2 for f32]
+    #[arg(long, value_parser = tolerance)]
+    pub difference_tolerance: Option<f64>,
+    /// Check at most so many elements, spread evenly
+    #[arg(long, default_value_t = 1000)]
+    pub max_elements: usize,
+    /// The table for tools: JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What differentiates
+    #[arg(long, default_value = "builtin", value_parser = engine)]
+    pub engine: String,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalOptions {
+    /// The expression
+    #[arg(allow_hyphen_values = true)]
+    pub expression: String,
+    /// A program whose definitions may be used
+    #[arg(long, value_name = "FILE")]
+    pub load: Option<PathBuf>,
+    /// Show the type, too
+    #[arg(long, short)]
+    pub types: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplOptions {
+    /// A program whose definitions may be used
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct CoreOptions {
+    pub file: PathBuf,
+    /// Print Core as it is behind this pass
+    #[arg(long, value_name = "PASS", default_value = "lower", value_parser = pass)]
+    pub after: String,
+    /// Print only this entry point and what it uses
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +205,43 @@ pub struct TestOptions {
     pub limits: LimitOptions,
 }
 
+/// A program, an entry point, arguments.
+#[derive(Debug, Args)]
+pub struct CallOptions {
+    pub file: PathBuf,
+    /// The entry point [default: main, or the only one], then its arguments: VALUE, NAME=VALUE or @FILE
+    #[arg(value_name = "[ENTRY] ARGS", allow_negative_numbers = true)]
+    pub words: Vec<String>,
+    /// Read all arguments from this file; `-` is standard input
+    #[arg(long, short, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// The format of --input or standard input [default: by the file's name and content]
+    #[arg(long, value_name = "FORMAT")]
+    pub input_format: Option<Format>,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputOptions {
+    /// Write the results to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The format of the results [default: by the name of --output, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Binary,
+    Json,
+    Npy,
+    Npz,
+}
+
 #[derive(Clone, Debug, Args)]
 pub struct LimitOptions {
     /// How long one run may take, in seconds
@@ -68,9 +256,39 @@ impl LimitOptions {
     pub fn timeout_or(&self, default: Duration) -> Duration {
         self.timeout.unwrap_or(default)
     }
+
+    /// Limits for a run that starts now.
+    pub fn from_now(&self) -> chadwick::Limits {
+        let deadline = self.timeout.map(|timeout| std::time::Instant::now() + timeout);
+        chadwick::Limits { max_memory_bytes: self.max_memory, deadline, max_depth: None }
+    }
 }
 
+impl Format {
+    /// What a file's name says.
+    pub fn of_path(path: &std::path::Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "json" => Some(Format::Json),
+            "npy" => Some(Format::Npy),
+            "npz" => Some(Format::Npz),
+            "bin" => Some(Format::Binary),
+            "txt" | "in" | "out" => Some(Format::Text),
+            _ => None,
+        }
+    }
+}
+
+/// The passes whose Core can be printed, in order.
+pub const PASSES: [&str; 1] = ["lower"];
+
 const ENGINES: [&str; 7] = ["forward", "chad", "chad-efficient", "chad-fast", "dual", "dual-arrays", "linear-maps"];
+
+fn pass(name: &str) -> Result<String, String> {
+    match PASSES.contains(&name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("the passes are: {}", PASSES.join(", "))),
+    }
+}
 
 fn backend(name: &str) -> Result<String, String> {
     match name {
@@ -96,6 +314,13 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err(String::from("a step is a positive number")),
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let value = text.strip_suffix('s').unwrap_or(text).parse::<f64>().ok();
     let duration = value.filter(|value| *value > 0.0 && *value < 1e9).map(Duration::from_secs_f64);
@@ -116,5 +341,33 @@ fn bytes(text: &str) -> Result<usize, String> {
     match digits.parse::<f64>() {
         Ok(value) if value >= 0.0 => Ok((value * unit) as usize),
         _ => Err(String::from("a size is a number of bytes such as `500M`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("64M"), Ok(64 << 20));
+        assert_eq!(bytes("1.5GiB"), Ok(3 << 29));
+        assert_eq!(bytes("12"), Ok(12));
+        assert!(bytes("many").is_err() && bytes("5X").is_err() && bytes("-1").is_err());
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in Options::command().get_subcommands_mut() {
+            if command.get_name() != "help" {
+                assert!(command.render_long_help().to_string().contains("Example"), "{}", command.get_name());
+            }
+        }
     }
 }

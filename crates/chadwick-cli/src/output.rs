@@ -1,5 +1,6 @@
 //! Writing to the terminal or a pipe.
 
+use chadwick::render::Style;
 use std::io::{IsTerminal, Write};
 
 /// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
@@ -38,10 +39,6 @@ impl Paint {
         Paint { enabled: std::io::stderr().is_terminal() && colours_allowed() }
     }
 
-    pub fn enabled(self) -> bool {
-        self.enabled
-    }
-
     fn code(self, code: &str, text: &str) -> String {
         if self.enabled { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
@@ -57,6 +54,11 @@ impl Paint {
     pub fn warn(self, text: &str) -> String {
         self.code("33", text)
     }
+}
+
+/// The facade's style for what goes where the paint goes.
+pub fn style(paint: Paint) -> Style {
+    Style { colours: paint.enabled }
 }
 
 /// <https://no-color.org>

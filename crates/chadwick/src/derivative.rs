@@ -199,7 +199,9 @@ impl Function {
             if (primal.prim(), primal.shape()) != (seed.prim(), seed.shape()) {
                 let name = names.get(number).map_or_else(String::new, |name| format!(" of `{name}`"));
                 let (wanted, given) = (primal.type_string(), seed.type_string());
-                return Err(Error::argument(format!("the {word}{name} must have type {wanted}, but one of type {given} was given")));
+                return Err(Error::argument(format!(
+                    "the {word}{name} must have type {wanted}, but one of type {given} was given"
+                )));
             }
             checked.push(to_core(seed.clone())?);
         }

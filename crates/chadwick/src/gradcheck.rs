@@ -248,7 +248,8 @@ fn difference(function: &Function, args: &[Value], weights: &[Value], element: (
         }
         if weight.prim().is_float() {
             let differences = above.elements().to_f64().into_iter().zip(below.elements().to_f64()).map(|(a, b)| a - b);
-            total += weight.elements().to_f64().iter().zip(differences).map(|(weight, difference)| weight * difference).sum::<f64>();
+            total +=
+                weight.elements().to_f64().iter().zip(differences).map(|(weight, difference)| weight * difference).sum::<f64>();
         }
     }
     Some(total / (right - left)).filter(|quotient| quotient.is_finite())

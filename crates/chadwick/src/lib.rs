@@ -7,6 +7,8 @@ mod function;
 pub mod gradcheck;
 mod program;
 pub mod render;
+pub mod session;
+mod show;
 pub mod values;
 
 pub use chadwick_interp::{Counters, Limits};

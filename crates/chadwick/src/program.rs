@@ -1,8 +1,8 @@
 //! Programs and their entry points.
 
 use crate::compile::{self, FileLoader, Loader};
-use crate::error::{Error, Result};
 use crate::derivative::Forward;
+use crate::error::{Error, Result};
 use crate::function::Function;
 use chadwick_core as core;
 use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
@@ -74,8 +74,14 @@ impl Program {
 
     /// Compiles a text; `path` is its name in messages and where its imports are relative to.
     pub fn compile(path: &Path, text: &str, loader: &dyn Loader) -> Result<Program> {
+        Program::compile_entries(path, text, loader, |_| true)
+    }
+
+    /// Compiles a text as far as certain entry points need it.
+    pub fn compile_entries(path: &Path, text: &str, loader: &dyn Loader, wanted: impl Fn(&str) -> bool) -> Result<Program> {
         let (checked, core) = with_deep_stack(|| {
             let mut checked = compile::check(path, text, loader);
+            retain_entries(&mut checked.tree, wanted);
             let core = compile::lower(&mut checked);
             (checked, core)
         });
@@ -128,6 +134,11 @@ impl Program {
 
     pub fn core(&self) -> &core::Program {
         &self.inner.core
+    }
+
+    /// The program in the textual form of Core.
+    pub fn core_text(&self) -> String {
+        core::text::print(&self.inner.core)
     }
 
     /// The entry points in order of their definitions.
@@ -201,4 +212,11 @@ pub(crate) fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     const NEEDED: usize = 128 * 1024 * 1024;
     const RESERVED: usize = 512 * 1024 * 1024;
     stacker::maybe_grow(NEEDED, RESERVED, work)
+}
+
+/// Forgets the entry points that are not wanted.
+pub(crate) fn retain_entries(tree: &mut chadwick_types::tree::Program, wanted: impl Fn(&str) -> bool) {
+    let definitions = &tree.definitions;
+    let name = |id| definitions.iter().find(|definition| definition.id == id).map(|definition| definition.name.clone());
+    tree.entries.retain(|id| name(*id).is_some_and(|name| wanted(&name)));
 }

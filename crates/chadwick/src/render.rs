@@ -72,15 +72,24 @@ pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> Str
         let label = Label { span: place, text: String::new() };
         snippets(&mut out, &label, &[], map, RED, style);
     }
-    for call in error.trace.iter().take(CALLS_SHOWN) {
-        let at = match call.span == Span::default() {
-            true => String::new(),
-            false => format!(" at {}", map.position(call.span)),
-        };
-        let _ = writeln!(out, "   {} in `{}`{at}", style.paint(BLUE, "="), call.function);
+    let calls = error.trace.iter().map(|call| match call.span == Span::default() {
+        true => format!("in `{}`", call.function),
+        false => format!("in `{}` at {}", call.function, map.position(call.span)),
+    });
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for line in calls {
+        match lines.last_mut() {
+            Some((last, count)) if *last == line => *count += 1,
+            _ => lines.push((line, 1)),
+        }
     }
-    if error.trace.len() > CALLS_SHOWN {
-        let _ = writeln!(out, "   {} and {} more calls", style.paint(BLUE, "="), error.trace.len() - CALLS_SHOWN);
+    for (line, count) in lines.iter().take(CALLS_SHOWN) {
+        let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+        let _ = writeln!(out, "   {} {line}{times}", style.paint(BLUE, "="));
+    }
+    if lines.len() > CALLS_SHOWN {
+        let more: usize = lines[CALLS_SHOWN..].iter().map(|(_, count)| count).sum();
+        let _ = writeln!(out, "   {} and {more} more calls", style.paint(BLUE, "="));
     }
     out
 }

@@ -4,10 +4,12 @@ mod random;
 mod report;
 mod run;
 mod schedule;
-mod spec;
+pub mod spec;
 
-use crate::Exit;
+pub use run::read_data;
+
 use crate::options::TestOptions;
+use crate::{Exit, output};
 use chadwick::values::compare::Tolerance;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,7 +47,7 @@ pub fn command(options: &TestOptions) -> Exit {
     let mut files = Vec::new();
     for path in &options.files {
         if let Err(problem) = collect(path, &mut files) {
-            eprintln!("error: {}: {problem}", path.display());
+            output::error_line(&format!("error: {}: {problem}", path.display()));
             return Exit::Failure;
         }
     }

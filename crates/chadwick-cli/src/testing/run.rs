@@ -1,6 +1,6 @@
 //! Runs the tests of one file.
 
-use super::spec::{self, Case, Expect, Input, Pattern, Spec};
+use super::spec::{self, Case, Expect, Input, Pattern, Script, Spec};
 use super::{Config, Outcome, Status, random};
 use crate::input;
 use crate::panics;
@@ -37,7 +37,7 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
                 (Some(pattern), Err(error)) => whole(expected_error(pattern, &compile_messages(&error), &error)),
                 (None, Err(error)) => whole(Status::Failed(format!("does not compile\n{error}"))),
                 (None, Ok(program)) => {
-                    let mut outcomes = run_cases(path, &program, &spec, config, progress);
+                    let mut outcomes = run_cases(path, &source, &program, &spec, config, progress);
                     let passed_whole = outcomes.is_empty();
                     for pattern in &spec.warnings {
                         let messages: Vec<String> = program.warnings().iter().map(|warning| warning.message.clone()).collect();
@@ -56,14 +56,21 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     }
 }
 
-fn run_cases(path: &Path, program: &Program, spec: &Spec, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
+fn run_cases(
+    path: &Path,
+    source: &str,
+    program: &Program,
+    spec: &Spec,
+    config: &Config,
+    progress: &dyn Fn(),
+) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for case in &spec.cases {
         if config.entry.as_ref().is_some_and(|entry| *entry != case.entry) {
             continue;
         }
         let started = Instant::now();
-        let status = match panics::caught(|| run_case(path, program, case, config)) {
+        let status = match panics::caught(|| run_case(path, source, program, case, config)) {
             Ok(status) => status,
             Err(panic) => Status::Failed(format!("internal error: {panic}")),
         };
@@ -94,7 +101,7 @@ fn excluded(tags: &[String]) -> Option<String> {
     })
 }
 
-fn run_case(path: &Path, program: &Program, case: &Case, config: &Config) -> Status {
+fn run_case(path: &Path, source: &str, program: &Program, case: &Case, config: &Config) -> Status {
     if let Some(reason) = excluded(&case.tags) {
         return Status::Skipped(reason);
     }
@@ -104,7 +111,10 @@ fn run_case(path: &Path, program: &Program, case: &Case, config: &Config) -> Sta
             Ok(values) => values,
             Err(problem) => return Status::Failed(problem),
         },
-        Input::Script => return Status::Skipped(String::from("`script input` is not supported yet")),
+        Input::Script(script) => match run_script(path, source, script, config) {
+            Ok(values) => values,
+            Err(status) => return status,
+        },
         Input::File(file) => match read_data(path, file) {
             Ok(values) => values,
             Err(problem) => return Status::Failed(problem),
@@ -114,11 +124,7 @@ fn run_case(path: &Path, program: &Program, case: &Case, config: &Config) -> Sta
         Ok(function) => function,
         Err(error) => return Status::Failed(error.message()),
     };
-    program.set_limits(Limits {
-        max_memory_bytes: config.max_memory,
-        deadline: Some(Instant::now() + config.timeout),
-        max_depth: None,
-    });
+    program.set_limits(limits(config));
     let result = function.call(&arguments);
     let wanted = match &case.expect {
         Expect::Success | Expect::Auto => None,
@@ -144,6 +150,37 @@ fn run_case(path: &Path, program: &Program, case: &Case, config: &Config) -> Sta
     }
 }
 
+fn limits(config: &Config) -> Limits {
+    Limits { max_memory_bytes: config.max_memory, deadline: Some(Instant::now() + config.timeout), max_depth: None }
+}
+
+/// The values of a script: an expression over the entry points. Scripts are nearly expressions of the language, so one is compiled as
+/// another entry point; what only scripts have is not supported.
+fn run_script(path: &Path, source: &str, script: &Script, config: &Config) -> Result<Vec<Value>, Status> {
+    const NAME: &str = "chadwick_script_input";
+    let text = match script {
+        Script::Text(text) => text.clone(),
+        Script::File(file) => {
+            let path = path.parent().unwrap_or(Path::new("")).join(file);
+            input::read_source(&path).map_err(Status::Failed)?
+        }
+    };
+    if text.contains('$') {
+        return Err(Status::Skipped(String::from("`script input` with built-in functions is not supported yet")));
+    }
+    let with_script = format!("{source}\nentry {NAME} =\n{text}\n");
+    let only_script = |name: &str| name == NAME;
+    let program = Program::compile_entries(path, &with_script, &chadwick::compile::FileLoader, only_script).map_err(|error| {
+        Status::Skipped(format!("the script is no expression of the language: {}", error.message()))
+    })?;
+    program.set_limits(limits(config));
+    let values = program.function(NAME).and_then(|function| function.call(&[]));
+    values.map_err(|error| match error {
+        Error::Argument { message } => Status::Skipped(format!("`script input`: {message}")),
+        other => Status::Failed(format!("the script failed\n{other}")),
+    })
+}
+
 fn expected_error(pattern: &Pattern, messages: &str, error: &Error) -> Status {
     match pattern.matches(messages) {
         true => Status::Passed,
@@ -164,7 +201,8 @@ fn compile_messages(error: &Error) -> String {
     text
 }
 
-fn read_data(program: &Path, file: &str) -> Result<Vec<Value>, String> {
+/// The values of a data file, whose name is relative to the program.
+pub fn read_data(program: &Path, file: &str) -> Result<Vec<Value>, String> {
     let path = program.parent().unwrap_or(Path::new("")).join(file);
     let bytes = input::read_data(&path).map_err(|problem| format!("{}: {problem}", path.display()))?;
     chadwick::values::text::parse_values(&bytes).map_err(|error| format!("{}: {error}", path.display()))

@@ -73,7 +73,6 @@ pub fn run_all(files: &[PathBuf], config: &Config, done: &mut dyn FnMut(usize, V
         if left > 0 && workers.iter().all(|worker| worker.gone) {
             // Cannot happen unless threads cannot be started at all.
             for (file, _) in queue.lock().map(|mut queue| std::mem::take(&mut *queue)).unwrap_or_default() {
-                left -= 1;
                 let status = Status::Failed(String::from("no thread could be started"));
                 done(file, vec![Outcome { entry: String::new(), dataset: String::new(), line: 0, status, time: Duration::ZERO }]);
             }

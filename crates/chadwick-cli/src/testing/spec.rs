@@ -44,7 +44,14 @@ pub enum Input {
     Values(Vec<Value>),
     File(String),
     Random(Vec<RandomItem>),
-    Script,
+    /// An expression over the entry points.
+    Script(Script),
+}
+
+#[derive(Clone, Debug)]
+pub enum Script {
+    Text(String),
+    File(String),
 }
 
 #[derive(Clone, Debug)]
@@ -207,14 +214,10 @@ impl<'a> Parser<'a> {
         }
         let is_file = self.reader.peek() == Some(b'@');
         match word {
-            "script" => {
-                if is_file {
-                    self.file();
-                } else {
-                    self.braced_text()?;
-                }
-                Ok(Input::Script)
-            }
+            "script" => Ok(Input::Script(match is_file {
+                true => Script::File(self.file()),
+                false => Script::Text(String::from_utf8_lossy(self.braced_text()?).into_owned()),
+            })),
             _ if is_file => Ok(Input::File(self.file())),
             "random" => Ok(Input::Random(self.braced(Self::random_item)?)),
             _ => Ok(Input::Values(self.braced(|parser| parser.reader.value(None))?)),

@@ -87,8 +87,11 @@ impl<'a> HeaderParser<'a> {
                     self.expect(b':')?;
                     self.skip_space();
                     let at = self.position;
-                    let text = self.string().map_err(|_| self.error(at, "only arrays of plain numbers and booleans can be read"))?;
-                    descr = Some(element_type(text).ok_or_else(|| self.error(at, format!("the element type `{text}` cannot be read")))?);
+                    let text =
+                        self.string().map_err(|_| self.error(at, "only arrays of plain numbers and booleans can be read"))?;
+                    descr = Some(
+                        element_type(text).ok_or_else(|| self.error(at, format!("the element type `{text}` cannot be read")))?,
+                    );
                 }
                 "fortran_order" => {
                     self.expect(b':')?;
@@ -166,7 +169,11 @@ impl<'a> HeaderParser<'a> {
         self.expect(b'(')?;
         let mut shape = Vec::new();
         while !self.eat(b')') {
-            let digits: String = self.text[self.position..].iter().take_while(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect();
+            let digits: String = self.text[self.position..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .map(|byte| char::from(*byte))
+                .collect();
             let size = digits.parse().map_err(|_| self.error(self.position, "malformed header: expected a size"))?;
             if shape.len() == MAX_RANK {
                 return Err(self.error(self.position, format!("more than {MAX_RANK} dimensions")));

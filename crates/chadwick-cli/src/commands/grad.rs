@@ -1,0 +1,37 @@
+//! `chadwick grad`: value and gradient of an entry point.
+
+use crate::Exit;
+use crate::arguments::{self, Default};
+use crate::commands::{finish, load};
+use crate::options::{Format, GradOptions};
+use crate::output;
+use crate::results::Results;
+use chadwick::Result;
+use chadwick::values::json;
+use serde_json::json;
+
+pub fn command(options: &GradOptions) -> Exit {
+    finish(grad(options))
+}
+
+fn grad(options: &GradOptions) -> Result<()> {
+    let program = load(&options.call.file)?;
+    let call = arguments::resolve(&program, &options.call, Default::Tests)?;
+    let function = match options.wrt.is_empty() {
+        true => call.function,
+        false => call.function.wrt(&options.wrt)?,
+    };
+    let gradient = function.gradient()?;
+    program.set_limits(options.limits.from_now());
+    let (value, parts) = gradient.value_and_gradient(&call.arguments)?;
+    let names = gradient.names()?;
+    let wants_json = options.output.json || options.output.format == Some(Format::Json);
+    if wants_json && options.output.output.is_none() {
+        let parts = json::object(names.iter().map(String::as_str).zip(&parts));
+        output::line(&json!({ "value": json::from_value(&value), "gradient": parts }).to_string());
+        return Ok(());
+    }
+    let mut values = vec![(String::from("value"), value)];
+    values.extend(names.into_iter().map(|name| format!("gradient.{name}")).zip(parts));
+    Results { values, named: true }.write(&options.output)
+}

@@ -1,0 +1,45 @@
+//! One file per command.
+
+pub mod check;
+pub mod core;
+pub mod eval;
+pub mod grad;
+pub mod gradcheck;
+pub mod repl;
+pub mod run;
+
+use crate::output::{self, Paint};
+use crate::{Exit, input, output::style};
+use chadwick::compile::FileLoader;
+use chadwick::{Error, Program, render};
+use std::path::Path;
+
+/// Compiles a program; its warnings go to standard error.
+fn load(path: &Path) -> Result<Program, Error> {
+    let text = input::read_source(path).map_err(Error::argument)?;
+    let program = Program::compile(path, &text, &FileLoader)?;
+    let style = style(Paint::stderr());
+    for warning in program.warnings() {
+        output::error_line(render::diagnostic(warning, program.source_map(), style).trim_end());
+    }
+    program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
+    Ok(program)
+}
+
+fn trace_line(tag: &str, values: &str) -> String {
+    match tag {
+        "" => format!("trace: {values}"),
+        tag => format!("trace: {tag}: {values}"),
+    }
+}
+
+/// Reports an error, if there is one, and says how the command ended.
+fn finish(result: Result<(), Error>) -> Exit {
+    match result {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            output::error_line(&error.render(style(Paint::stderr())));
+            Exit::Failure
+        }
+    }
+}

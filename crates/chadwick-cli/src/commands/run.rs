@@ -1,0 +1,21 @@
+//! `chadwick run`: an entry point on given arguments.
+
+use crate::Exit;
+use crate::arguments::{self, Default};
+use crate::commands::{finish, load};
+use crate::options::RunOptions;
+use crate::results::Results;
+use chadwick::Result;
+
+pub fn command(options: &RunOptions) -> Exit {
+    finish(run(options))
+}
+
+fn run(options: &RunOptions) -> Result<()> {
+    let program = load(&options.call.file)?;
+    let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
+    program.set_limits(options.limits.from_now());
+    let results = call.function.call(&call.arguments)?;
+    let values = call.function.result_names().into_iter().zip(results).collect();
+    Results { values, named: false }.write(&options.output)
+}
