@@ -37,6 +37,10 @@ impl<'p> Builder<'p> {
         self.program
     }
 
+    pub fn program_mut(&mut self) -> &mut Program {
+        self.program
+    }
+
     /// The span given to the statements that follow.
     pub fn set_span(&mut self, span: Span) {
         self.span = span;

@@ -115,6 +115,9 @@ pub enum BinaryOp {
     Hypot,
     CopySign,
     NextAfter,
+    /// A (co)tangent times a factor: linear in the first operand, and zero where that is zero, whatever the second is. Derivatives
+    /// are made of it, so it also marks what is linear in a cotangent. No surface name.
+    Scale,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -188,6 +191,7 @@ const BINARY_NAMES: &[(BinaryOp, &str)] = &[
     (BinaryOp::Hypot, "hypot"),
     (BinaryOp::CopySign, "copysign"),
     (BinaryOp::NextAfter, "nextafter"),
+    (BinaryOp::Scale, "scale"),
 ];
 
 const COMPARE_NAMES: &[(CompareOp, &str)] = &[(CompareOp::Equal, "eq"), (CompareOp::Less, "lt"), (CompareOp::LessEqual, "le")];
@@ -214,7 +218,7 @@ impl BinaryOp {
     fn is_valid(self, prim: Prim) -> bool {
         use BinaryOp::*;
         match self {
-            Add | Sub | Mul | Div | Mod | Pow | Min | Max => prim != Prim::Bool,
+            Add | Sub | Mul | Div | Mod | Pow | Min | Max | Scale => prim != Prim::Bool,
             Quot | Rem | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical | MulHigh => prim.is_integer(),
             And | Or | Xor => !prim.is_float(),
             Atan2 | Atan2Pi | Hypot | CopySign | NextAfter => prim.is_float(),

@@ -4,7 +4,6 @@
 //! flattened, patterns compiled to matches, and functions marked `inline` (most of the prelude) are inlined, so that `map f xs`
 //! becomes a `build` whose body is the body of `f`.
 
-mod activity;
 mod apply;
 mod arrays;
 mod entries;
@@ -16,8 +15,6 @@ mod ltype;
 mod matching;
 mod sizes;
 mod value;
-
-pub use activity::check_derivatives;
 
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::{

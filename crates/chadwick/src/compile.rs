@@ -85,7 +85,7 @@ pub fn lower(checked: &mut Checked) -> Option<core::Program> {
     }
     match chadwick_lower::lower(&checked.tree) {
         Ok(program) => {
-            checked.diagnostics.extend(chadwick_lower::check_derivatives(&program));
+            checked.diagnostics.extend(chadwick_ad::check_derivatives(&program));
             (!checked.has_errors()).then_some(program)
         }
         Err(diagnostics) => {

@@ -86,7 +86,7 @@ impl PrimOp {
             },
             PrimOp::Binary(op, prim) if prim.is_float() => match op {
                 Add | Sub | Min | Max | CopySign | NextAfter => Guard::Never,
-                Mul => Guard::NonFiniteOperands,
+                Mul | Scale => Guard::NonFiniteOperands,
                 _ => Guard::Always,
             },
             _ => Guard::Never,
@@ -243,7 +243,7 @@ fn binary(op: BinaryOp, f: Formula) -> Vec<Derivative> {
     match op {
         BinaryOp::Add => vec![One, One],
         BinaryOp::Sub => vec![One, MinusOne],
-        BinaryOp::Mul => vec![Scale(y()), Scale(x())],
+        BinaryOp::Mul | BinaryOp::Scale => vec![Scale(y()), Scale(x())],
         BinaryOp::Div if f.prim.is_float() => vec![Scale(f.div(n(1.0), y())), Scale(f.neg(f.div(r(), y())))],
         // The square may wrap around to zero.
         BinaryOp::Div | BinaryOp::Quot => vec![Scale(f.binary(op, n(1.0), y())), Scale(over_square(x(), op))],

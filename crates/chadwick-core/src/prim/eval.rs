@@ -311,6 +311,8 @@ fn float_binary(op: BinaryOp, x: f64, y: f64) -> Result<f64, PrimError> {
         BinaryOp::Add => x + y,
         BinaryOp::Sub => x - y,
         BinaryOp::Mul => x * y,
+        BinaryOp::Scale if x == 0.0 => x,
+        BinaryOp::Scale => x * y,
         BinaryOp::Div => x / y,
         BinaryOp::Mod => x % y,
         BinaryOp::Pow => x.powf(y),
@@ -336,6 +338,8 @@ fn single_binary(op: BinaryOp, x: f32, y: f32) -> Result<f32, PrimError> {
         BinaryOp::Add => x + y,
         BinaryOp::Sub => x - y,
         BinaryOp::Mul => x * y,
+        BinaryOp::Scale if x == 0.0 => x,
+        BinaryOp::Scale => x * y,
         BinaryOp::Div => x / y,
         BinaryOp::Mod => x % y,
         BinaryOp::Pow => x.powf(y),
@@ -351,7 +355,7 @@ fn integer_binary(op: BinaryOp, x: Const, y: Const) -> PrimResult {
     match op {
         BinaryOp::Add => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_add(b)), wrong),
         BinaryOp::Sub => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_sub(b)), wrong),
-        BinaryOp::Mul => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_mul(b)), wrong),
+        BinaryOp::Mul | BinaryOp::Scale => same_integers!(x, y, |a, b, I, S, U| Ok(a.wrapping_mul(b)), wrong),
         BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem => divide(op, x, y),
         BinaryOp::Pow => {
             // The exponent is not negative, so its bits are its value.

@@ -19,13 +19,7 @@ pub fn check_derivatives(program: &Program) -> Vec<Diagnostic> {
     for function in &program.functions {
         collect_roots(&function.body, &mut roots);
     }
-    let mut activity = Activity {
-        program,
-        reverse: false,
-        summaries: FxHashMap::default(),
-        reported: FxHashSet::default(),
-        diagnostics: Vec::new(),
-    };
+    let mut activity = Activity::new(program, false);
     for root in roots {
         activity.reverse = matches!(root.mode, Mode::Vjp | Mode::Mjp);
         activity.summaries.clear();
@@ -34,6 +28,20 @@ pub fn check_derivatives(program: &Program) -> Vec<Diagnostic> {
         activity.block(&root.function.body, &mut active);
     }
     activity.diagnostics
+}
+
+/// The variables in a block that depend on the active ones, itself and nested blocks included.
+pub fn active_variables(program: &Program, block: &Block, inputs: impl IntoIterator<Item = Var>, reverse: bool) -> FxHashSet<Var> {
+    let mut activity = Activity::new(program, reverse);
+    let mut active = Active::default();
+    active.values.extend(inputs);
+    activity.block(block, &mut active);
+    active.values
+}
+
+/// Which results of a function are active, given which arguments are.
+pub fn active_results(program: &Program, function: FunctionId, args: &[bool], reverse: bool) -> Vec<bool> {
+    Activity::new(program, reverse).call(function, args.to_vec())
 }
 
 fn collect_roots<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
@@ -71,13 +79,25 @@ impl Active {
 struct Activity<'p> {
     program: &'p Program,
     reverse: bool,
-    /// Results of functions by the activity of their arguments; absent results are being computed.
-    summaries: FxHashMap<(FunctionId, Vec<bool>), Option<Vec<bool>>>,
+    /// Results of functions by the activity of their arguments; for those being computed, what is known so far.
+    summaries: FxHashMap<(FunctionId, Vec<bool>), Vec<bool>>,
+    open: Vec<(FunctionId, Vec<bool>)>,
     reported: FxHashSet<Span>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Activity<'_> {
+impl<'p> Activity<'p> {
+    fn new(program: &'p Program, reverse: bool) -> Self {
+        Activity {
+            program,
+            reverse,
+            summaries: FxHashMap::default(),
+            open: Vec::new(),
+            reported: FxHashSet::default(),
+            diagnostics: Vec::new(),
+        }
+    }
+
     /// Which results of the block are active.
     fn block(&mut self, block: &Block, active: &mut Active) -> Vec<bool> {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
@@ -248,19 +268,26 @@ impl Activity<'_> {
             return vec![false; target.results.len()];
         }
         let key = (function, args.clone());
-        match self.summaries.get(&key) {
-            Some(Some(results)) => return results.clone(),
-            // Inside its own recursion: nothing is claimed that is not sure.
-            Some(None) => return vec![false; target.results.len()],
-            None => {}
+        if let Some(results) = self.summaries.get(&key) {
+            return results.clone();
         }
-        self.summaries.insert(key.clone(), None);
-        let mut active = Active::default();
-        for (param, is_active) in target.params.iter().zip(&args) {
-            active.mark(param.var, *is_active);
-        }
-        let results = self.block(&target.body, &mut active);
-        self.summaries.insert(key, Some(results.clone()));
+        // A recursive function is gone through until nothing new is found.
+        self.summaries.insert(key.clone(), vec![false; target.results.len()]);
+        self.open.push(key.clone());
+        let results = loop {
+            let mut active = Active::default();
+            for (param, is_active) in target.params.iter().zip(&args) {
+                active.mark(param.var, *is_active);
+            }
+            let results = self.block(&target.body, &mut active);
+            let known = self.summaries.insert(key.clone(), results.clone());
+            if known.is_some_and(|known| known == results) {
+                break results;
+            }
+            let open = &self.open;
+            self.summaries.retain(|other, _| open.contains(other));
+        };
+        self.open.pop();
         results
     }
 
