@@ -79,16 +79,16 @@ impl Program {
 
     /// Compiles a text as far as certain entry points need it.
     pub fn compile_entries(path: &Path, text: &str, loader: &dyn Loader, wanted: impl Fn(&str) -> bool) -> Result<Program> {
-        let (checked, core) = with_deep_stack(|| {
+        // The trees of deep programs need a deep stack to be dropped, too.
+        let (map, diagnostics, core) = with_deep_stack(|| {
             let mut checked = compile::check(path, text, loader);
             retain_entries(&mut checked.tree, wanted);
             let core = compile::lower(&mut checked);
-            (checked, core)
+            (Arc::new(checked.map), checked.diagnostics, core)
         });
-        let map = Arc::new(checked.map);
         match core {
-            Some(core) => Ok(Program::from_core(core, map, checked.diagnostics)),
-            None => Err(Error::Compile { diagnostics: checked.diagnostics, map }),
+            Some(core) => Ok(Program::from_core(core, map, diagnostics)),
+            None => Err(Error::Compile { diagnostics, map }),
         }
     }
 

@@ -69,10 +69,13 @@ impl Session {
     /// Starts anew with the definitions of a file.
     pub fn load(&mut self, path: &Path) -> Result<()> {
         let text = FileLoader.load(path).map_err(|message| Error::File { path: path.display().to_string(), message })?;
-        let checked = with_deep_stack(|| compile::check(path, &text, &FileLoader));
-        if checked.has_errors() {
-            return Err(Error::Compile { diagnostics: checked.diagnostics, map: Arc::new(checked.map) });
-        }
+        with_deep_stack(|| {
+            let checked = compile::check(path, &text, &FileLoader);
+            match checked.has_errors() {
+                true => Err(Error::Compile { diagnostics: checked.diagnostics, map: Arc::new(checked.map) }),
+                false => Ok(()),
+            }
+        })?;
         self.file = Some((path.to_path_buf(), text));
         self.definitions.clear();
         Ok(())
@@ -94,8 +97,7 @@ impl Session {
 
     /// Adds definitions.
     pub fn define(&mut self, text: &str) -> Result<()> {
-        let compiled = self.compile("", text, false)?;
-        drop(compiled);
+        with_deep_stack(|| self.compile("", text, false).map(drop))?;
         self.definitions.push_str(text);
         self.definitions.push('\n');
         Ok(())
@@ -110,6 +112,10 @@ impl Session {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn evaluate(&self, text: &str) -> Result<Evaluated> {
+        with_deep_stack(|| self.evaluate_on_this_stack(text))
+    }
+
+    fn evaluate_on_this_stack(&self, text: &str) -> Result<Evaluated> {
         let typed = self.compile(&format!("def {RESULT} ="), text, false)?;
         let Some(typed) = definition(&typed.tree, RESULT) else { return Err(Error::argument("the expression has no type")) };
         let ty = typed.scheme.to_string();
@@ -130,14 +136,18 @@ impl Session {
 
     /// The type of an expression.
     pub fn type_of(&self, text: &str) -> Result<String> {
-        let compiled = self.compile(&format!("def {RESULT} ="), text, false)?;
-        Ok(definition(&compiled.tree, RESULT).map_or_else(String::new, |definition| definition.scheme.to_string()))
+        with_deep_stack(|| {
+            let compiled = self.compile(&format!("def {RESULT} ="), text, false)?;
+            Ok(definition(&compiled.tree, RESULT).map_or_else(String::new, |definition| definition.scheme.to_string()))
+        })
     }
 
     /// The Core of an expression.
     pub fn core_of(&self, text: &str) -> Result<String> {
-        let compiled = self.compile(&format!("entry {RESULT} ="), text, true)?;
-        Ok(compiled.core.map_or_else(String::new, |core| core::text::print(&core)))
+        with_deep_stack(|| {
+            let compiled = self.compile(&format!("entry {RESULT} ="), text, true)?;
+            Ok(compiled.core.map_or_else(String::new, |core| core::text::print(&core)))
+        })
     }
 
     fn compile(&self, before: &str, input: &str, to_core: bool) -> Result<Compiled> {
@@ -151,12 +161,9 @@ impl Session {
         let start = text.len() as u32;
         text.push_str(input);
         text.push('\n');
-        let (mut checked, core) = with_deep_stack(|| {
-            let mut checked = compile::check(&path, &text, &FileLoader);
-            retain_entries(&mut checked.tree, |name| name == RESULT);
-            let core = if to_core { compile::lower(&mut checked) } else { None };
-            (checked, core)
-        });
+        let mut checked = compile::check(&path, &text, &FileLoader);
+        retain_entries(&mut checked.tree, |name| name == RESULT);
+        let core = if to_core { compile::lower(&mut checked) } else { None };
         let mut map = checked.map.clone();
         let shift = Shift { root: root_file(&map, &path), start, input: map.add(INPUT, input) };
         checked.diagnostics.iter_mut().for_each(|diagnostic| shift.diagnostic(diagnostic));
