@@ -1,5 +1,6 @@
 //! Reading files.
 
+use chadwick::values::{Place, ValueError};
 use std::io::Read;
 use std::path::Path;
 
@@ -8,7 +9,12 @@ pub fn read_source(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
-        format!("{}: the file is no UTF-8 text (byte {offset})", path.display())
+        let place = ValueError::in_text(error.as_bytes(), offset, "").place;
+        let place = match place {
+            Place::Text { line, column } => format!("{line}:{column}"),
+            _ => String::new(),
+        };
+        format!("{}:{place}: this is no UTF-8 text", path.display())
     })
 }
 

@@ -88,7 +88,8 @@ fn integer_division_by_zero_is_an_error() {
 
 #[test]
 fn limits_hold() {
-    let program = program("entry spin (n: i64) = loop x = n while x >= 0 do (x + 1) % 1000\nentry large (n: i64) = replicate n 1.0f64");
+    let program =
+        program("entry spin (n: i64) = loop x = n while x >= 0 do (x + 1) % 1000\nentry large (n: i64) = replicate n 1.0f64");
     program.set_limits(Limits { deadline: Some(Instant::now() + Duration::from_millis(50)), ..Limits::default() });
     assert!(message(program.function("spin").unwrap().call(&[0i64.into()])).contains("time limit"));
     program.set_limits(Limits { max_memory_bytes: 1 << 20, ..Limits::default() });
@@ -99,7 +100,8 @@ fn limits_hold() {
 
 #[test]
 fn only_some_functions_have_gradients() {
-    let program = program("entry two (x: f64) = (x, x)\nentry count (n: i64) = f64.i64 n\nentry mixed (x: f64) (n: i64) = x * f64.i64 n");
+    let program =
+        program("entry two (x: f64) = (x, x)\nentry count (n: i64) = f64.i64 n\nentry mixed (x: f64) (n: i64) = x * f64.i64 n");
     assert_eq!(
         message(program.function("two").unwrap().gradient()),
         "`two` gives (f64, f64); only a function that gives one float has a gradient"

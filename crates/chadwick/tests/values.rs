@@ -70,7 +70,8 @@ fn refusals_say_where_and_why() {
 
 #[test]
 fn unsuffixed_numbers_take_the_expected_type() {
-    let expected = [ValueType { prim: Prim::F64, rank: 0 }, ValueType { prim: Prim::I64, rank: 1 }, ValueType { prim: Prim::I64, rank: 0 }];
+    let expected =
+        [ValueType { prim: Prim::F64, rank: 0 }, ValueType { prim: Prim::I64, rank: 1 }, ValueType { prim: Prim::I64, rank: 0 }];
     let values = text::parse_values_as(b"1 [2, 3] 1.5", &expected).unwrap();
     // A fraction is no integer, whatever is expected.
     assert_eq!(values, [Value::from(1.0), Value::from(vec![2i64, 3]), Value::from(1.5)]);

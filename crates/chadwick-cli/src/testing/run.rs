@@ -56,14 +56,7 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     }
 }
 
-fn run_cases(
-    path: &Path,
-    source: &str,
-    program: &Program,
-    spec: &Spec,
-    config: &Config,
-    progress: &dyn Fn(),
-) -> Vec<Outcome> {
+fn run_cases(path: &Path, source: &str, program: &Program, spec: &Spec, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for case in &spec.cases {
         if config.entry.as_ref().is_some_and(|entry| *entry != case.entry) {
@@ -170,9 +163,8 @@ fn run_script(path: &Path, source: &str, script: &Script, config: &Config) -> Re
     }
     let with_script = format!("{source}\nentry {NAME} =\n{text}\n");
     let only_script = |name: &str| name == NAME;
-    let program = Program::compile_entries(path, &with_script, &chadwick::compile::FileLoader, only_script).map_err(|error| {
-        Status::Skipped(format!("the script is no expression of the language: {}", error.message()))
-    })?;
+    let program = Program::compile_entries(path, &with_script, &chadwick::compile::FileLoader, only_script)
+        .map_err(|error| Status::Skipped(format!("the script is no expression of the language: {}", error.message())))?;
     program.set_limits(limits(config));
     let values = program.function(NAME).and_then(|function| function.call(&[]));
     values.map_err(|error| match error {

@@ -120,8 +120,10 @@ fn block_text(source: &str) -> (Vec<u8>, Vec<(usize, usize)>) {
                 blocks.push((start, position));
                 open = None;
             }
-            (Some(content), None) if content.trim() == "==" => {
-                text[position..position + 4.min(line.len())].fill(b' ');
+            // A second line of this kind in one run starts another block.
+            (Some(content), _) if content.trim() == "==" => {
+                blocks.extend(open.map(|start| (start, position)));
+                text[position..end - usize::from(line.ends_with('\n'))].fill(b' ');
                 open = Some(end);
             }
             (Some(_), Some(_)) => text[position..position + 2].fill(b' '),

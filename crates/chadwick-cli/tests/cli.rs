@@ -1,0 +1,464 @@
+//! The commands as a user meets them: what they print, and how they end.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    bytes: Vec<u8>,
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn run_with_input(arguments: &[&str], input: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(arguments)
+        .current_dir(root())
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    // A program that does not read its input may close it early.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("the binary ends");
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        bytes: output.stdout,
+    }
+}
+
+fn run(arguments: &[&str]) -> Run {
+    run_with_input(arguments, b"")
+}
+
+impl Run {
+    /// Ended with status 1 and a message, and neither panicked nor was killed.
+    #[track_caller]
+    fn fails_with(&self, message: &str) {
+        assert_eq!(self.code, Some(1), "{}{}", self.stdout, self.stderr);
+        assert!(self.stderr.contains(message), "{}", self.stderr);
+        assert!(!self.stderr.contains("internal error"), "{}", self.stderr);
+    }
+
+    #[track_caller]
+    fn prints(&self, text: &str) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(0), text), "{}", self.stderr);
+    }
+}
+
+/// A directory of its own for each test, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("chadwick-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("a file");
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const DOT: &str = "entry dot [n] (x: [n]f64) (y: [n]f64) : f64 = f64.sum (map2 (*) x y)
+entry scale [n] (a: f64) (x: [n]f64) = (map (a *) x, a)
+entry at (xs: []i32) (i: i64) = xs[i]
+entry divide (x: i32) (y: i32) = x / y
+entry halve (x: f64) = x / 2
+";
+
+// ------------------------------------------------------------------------------------------------------------ commands
+
+#[test]
+fn run_takes_values_in_order_or_by_name() {
+    let scratch = Scratch::new("run-values");
+    let dot = scratch.file("dot.fut", DOT);
+    run(&["run", &dot, "dot", "[1, 2]", "[3.0, 4.5]"]).prints("12.0f64\n");
+    run(&["run", &dot, "dot", "y=[3, 4]", "x=[1, 0]"]).prints("3.0f64\n");
+    run(&["run", &dot, "scale", "-2", "[1, 2]"]).prints("[-2.0f64, -4.0f64]\n-2.0f64\n");
+    run(&["run", &dot, "scale", "2", "[1, 2]", "--json"]).prints("[[2.0,4.0],2.0]\n");
+    run(&["run", &dot, "halve", "1", "--json"]).prints("0.5\n");
+    run_with_input(&["run", &dot, "dot"], b"[1.0] -- a comment\n[2.0]").prints("2.0f64\n");
+    run_with_input(&["run", &dot, "dot"], br#"{"x": [1, 2], "y": [3, 4]}"#).prints("11.0f64\n");
+    run_with_input(&["run", &dot, "dot", "--input-format", "json"], b"[[1, 2], [3, 4]]").prints("11.0f64\n");
+}
+
+#[test]
+fn every_format_goes_out_and_in_again() {
+    let scratch = Scratch::new("formats");
+    let dot = scratch.file("dot.fut", DOT);
+    for name in ["r.npz", "r.bin", "r.json", "r.txt"] {
+        let file = scratch.path(name);
+        run(&["run", &dot, "scale", "2", "[1, 2]", "--output", &file]).prints("");
+        assert!(std::fs::metadata(&file).is_ok_and(|data| data.len() > 0));
+    }
+    run(&["run", &dot, "scale", "2", "[1, 2]", "--format", "npy"]).fails_with("a .npy file holds one array");
+    let x = scratch.path("x.npy");
+    let id = scratch.file("id.fut", "entry main [n][m] (x: [n][m]f64) = x");
+    run(&["run", &id, "[[1, 2], [3, 4]]", "--output", &x]).prints("");
+    run(&["run", &id, &format!("@{x}")]).prints("[[1.0f64, 2.0f64], [3.0f64, 4.0f64]]\n");
+    run(&["run", &id, "--input", &x]).prints("[[1.0f64, 2.0f64], [3.0f64, 4.0f64]]\n");
+    let binary = run(&["run", &id, "[[1, 2]]", "--format", "binary"]);
+    assert!(binary.bytes.starts_with(b"b\x02\x02 f64"));
+    run_with_input(&["run", &id], &binary.bytes).prints("[[1.0f64, 2.0f64]]\n");
+    let npz = run(&["run", &id, "[[1, 2]]", "--format", "npz"]);
+    run_with_input(&["run", &scratch.file("zero.fut", "entry main (a: [][]f64) = length a")], &npz.bytes)
+        .fails_with("the archive has no array `a`");
+}
+
+#[test]
+fn grad_prints_value_and_gradient() {
+    let scratch = Scratch::new("grad");
+    let dot = scratch.file("dot.fut", DOT);
+    run(&["grad", &dot, "dot", "[1, 2]", "[3, 4]"])
+        .prints("value = 11.0f64\ngradient.x = [3.0f64, 4.0f64]\ngradient.y = [1.0f64, 2.0f64]\n");
+    run(&["grad", &dot, "dot", "[1, 2]", "[3, 4]", "--wrt", "y", "--json"])
+        .prints("{\"value\":11.0,\"gradient\":{\"y\":[1.0,2.0]}}\n");
+    run(&["grad", &dot, "dot", "[1]", "[2]", "--wrt", "z"]).fails_with("`dot` has no parameter `z`; it has `x` and `y`");
+    run(&["grad", &dot, "scale", "1", "[2]"]).fails_with("only a function that gives one float has a gradient");
+    let example = run(&["grad", "examples/logistic_regression.fut"]);
+    assert_eq!(example.code, Some(0), "{}", example.stderr);
+    assert!(example.stdout.starts_with("value = 2.17489911593906"), "{}", example.stdout);
+    assert!(example.stdout.contains("gradient.weights = [-1.16053949657948"), "{}", example.stdout);
+}
+
+#[test]
+fn gradcheck_tells_agreement_by_its_status() {
+    let scratch = Scratch::new("gradcheck");
+    let dot = scratch.file("dot.fut", DOT);
+    let good = run(&["gradcheck", &dot, "dot", "[1, 2]", "[3, 4]"]);
+    assert_eq!(good.code, Some(0), "{}{}", good.stdout, good.stderr);
+    assert_eq!(good.stdout.matches(" agrees").count(), 4, "{}", good.stdout);
+    let source = "def wrong (x: f64) = with_vjp (\\x -> x * x) (\\_ y_ct -> 3 * y_ct) x\nentry f (xs: [2]f64) = xs[0] * xs[0] + wrong xs[1]";
+    let wrong = scratch.file("wrong.fut", source);
+    let bad = run(&["gradcheck", &wrong, "[1, 5]"]);
+    assert_eq!(bad.code, Some(1), "{}{}", bad.stdout, bad.stderr);
+    assert!(bad.stdout.contains("DISAGREES") && bad.stdout.contains("xs[1]"), "{}", bad.stdout);
+    let json = run(&["gradcheck", &wrong, "[1, 5]", "--json"]);
+    assert!(json.stdout.contains("\"agrees\":false") && json.stdout.contains("\"position\":\"[1]\""), "{}", json.stdout);
+}
+
+#[test]
+fn check_reports_for_people_and_tools() {
+    let scratch = Scratch::new("check");
+    let good = scratch.file("good.fut", DOT);
+    run(&["check", &good]).prints("");
+    let bad = scratch.file("bad.fut", "entry main (x: i32) =\n  x + tru\n");
+    let people = run(&["check", &good, &bad]);
+    people.fails_with("bad.fut:2:7");
+    assert!(people.stderr.contains("  x + tru\n   |       ^^^"), "{}", people.stderr);
+    let tools = run(&["check", "--json", &bad]);
+    assert_eq!(tools.code, Some(1));
+    assert!(tools.stdout.contains("\"line\":2") && tools.stdout.contains("\"column\":7"), "{}", tools.stdout);
+    run(&["check", "--json", &good]).prints("[]\n");
+}
+
+#[test]
+fn eval_and_core() {
+    run(&["eval", "1 + 2"]).prints("3i32\n");
+    run(&["eval", "-1 + 2", "-t"]).prints("1i32 : i32\n");
+    run(&["eval", "vjp (\\x -> x * x) 3.0 1"]).prints("6.0f64\n");
+    run(&["eval", "cost [[1.0]] [[3.0]]", "--load", "examples/kmeans.fut"]).prints("4.0f64\n");
+    run(&["eval", "[1, 2][3]"]).fails_with("<input>:1:1");
+    let core = run(&["core", "examples/kmeans.fut", "--entry", "cost"]);
+    assert!(core.stdout.contains("entry cost") && !core.stdout.contains("entry gradient"), "{}", core.stdout);
+    let nothing = run(&["core", "examples/kmeans.fut", "--entry", "nothing"]);
+    nothing.fails_with("there is no entry point `nothing`");
+}
+
+#[test]
+fn repl_from_a_pipe() {
+    let session = b"def f (x: i32) =\n  x * 2\n\nf 4\n:type f\nf (1 +\n2)\nf true\n:nope\n:load examples/kmeans.fut\ncost [[1.0]] [[3.0]]\n:quit\nf 1\n";
+    let run = run_with_input(&["repl"], session);
+    assert_eq!(run.code, Some(0));
+    assert_eq!(run.stdout, "8i32 : i32\n(x: i32) -> i32\n6i32 : i32\n4.0f64 : f64\n", "{}", run.stderr);
+    assert!(run.stderr.contains("<input>:1:3") && run.stderr.contains("no command `:nope`"), "{}", run.stderr);
+}
+
+// ------------------------------------------------------------------------------------------------------------ chadwick test
+
+#[test]
+fn test_blocks_of_every_kind() {
+    let scratch = Scratch::new("blocks");
+    scratch.file("data.txt", "[1i64, 2, 3]");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(b"6i64").expect("in memory");
+    scratch.file("sum.gz", packed.finish().expect("in memory"));
+    let program = scratch.file(
+        "all.fut",
+        "-- What it is about.
+-- ==
+-- tags { autodiff }
+-- entry: total total_again
+-- input { [1i64, 2] } output { 3i64 }
+-- input @ data.txt
+-- output @ sum.gz
+-- structure { Screma 1 }
+-- \"named\" nobench input { empty([0]i64) } output { 0i64 }
+
+-- ==
+-- entry: inverse
+-- input { 0i32 } error: division by zero
+-- random input { 5i32 } auto output
+-- random input { i32 }
+-- compiled input { 1i32 } output { 7i32 }
+-- script input { five } output { 2i32 }
+
+-- ==
+-- property: always
+
+entry total (xs: []i64) = i64.sum xs
+entry total_again (xs: []i64) = reduce (+) 0 xs
+entry inverse (x: i32) = 10 / x
+entry five : i32 = 5
+entry always (x: i32) = x == x
+",
+    );
+    let run = run(&["test", "--verbose", &program]);
+    assert!(run.stdout.ends_with("10 passed, 0 failed, 2 skipped\n"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("SKIP") && run.stdout.contains("tag `compiled`: not for the interpreter"), "{}", run.stdout);
+    assert!(run.stdout.contains("total_again named"), "{}", run.stdout);
+    assert_eq!(run.code, Some(0));
+}
+
+#[test]
+fn failures_are_failures() {
+    let scratch = Scratch::new("failures");
+    scratch.file("wrong.fut", "-- ==\n-- input { [1.0, 2.0] }\n-- output { [1.0, 2.5] }\nentry main (x: []f64) = x\n");
+    scratch.file("types.fut", "-- ==\n-- input { 1i32 }\n-- output { 1i64 }\nentry main (x: i32) = x\n");
+    scratch.file("argument.fut", "-- ==\n-- input { 1i64 }\nentry main (x: i32) = x\n");
+    scratch.file("entry.fut", "-- ==\n-- entry: missing\n-- input { 1i32 }\nentry main (x: i32) = x\n");
+    scratch.file("error.fut", "-- ==\n-- error: borrow\ndef x : i32 = true\n");
+    scratch.file("none.fut", "-- ==\n-- error: .\ndef x : i32 = 1\n");
+    scratch.file("runtime.fut", "-- ==\n-- input { 1i32 }\n-- error: something else\nentry main (x: i32) = [1][x]\n");
+    scratch.file("block.fut", "-- ==\n-- input { [1, }\nentry main (x: i32) = x\n");
+    scratch.file("data.fut", "-- ==\n-- input @ nowhere.in\nentry main (x: i32) = x\n");
+    scratch.file("syntax.fut", "entry main = = 1\n");
+    scratch.file("good.fut", "entry main = 1\n");
+    std::fs::create_dir_all(scratch.0.join("below")).expect("a directory");
+    scratch.file("below/good.fut", "-- ==\n-- tags { disable }\nentry main = 1\n");
+    let report = run(&["test", &scratch.0.display().to_string()]);
+    assert!(report.stdout.ends_with("1 passed, 10 failed, 1 skipped\n"), "{}", report.stdout);
+    assert_eq!(report.code, Some(1));
+    for text in [
+        "wrong.fut:2 main #0: at [1]: expected 2.5f64, got 2.0f64",
+        "expected a value of type i64, got one of type i32",
+        "parameter `x` of `main` has type i32, but a value of type i64 was given",
+        "there is no entry point `missing`; there is `main`",
+        "an error matching `borrow` was expected",
+        "the program compiles, but an error matching `.` was expected",
+        "an error matching `something else` was expected",
+        "the test block cannot be read: line 2, column 16",
+        "nowhere.in",
+        "syntax.fut: does not compile",
+    ] {
+        assert!(report.stdout.contains(text), "{text}\n{}", report.stdout);
+    }
+    let json = run(&["test", "--json", &scratch.0.display().to_string()]);
+    assert!(json.stdout.contains("\"passed\":1") && json.stdout.contains("\"failed\":10"), "{}", json.stdout);
+}
+
+#[test]
+fn tolerance_is_for_floats_alone() {
+    let scratch = Scratch::new("tolerance");
+    let close = scratch.file(
+        "close.fut",
+        "-- ==\n-- entry: main\n-- input { 1000.0 }\n-- output { 1001.9 }\n-- ==\n-- entry: single\n-- input { 1f32 }\n-- output { 1.0001f32 }\nentry main (x: f64) = x\nentry single (x: f32) = x\n",
+    );
+    assert_eq!(run(&["test", &close]).code, Some(0));
+    assert!(
+        run(&["test", &close, "--tolerance", "1e-9", "--tolerance-f32", "2e-4"])
+            .stdout
+            .ends_with("1 passed, 1 failed, 0 skipped\n")
+    );
+    assert!(run(&["test", &close, "--tolerance", "1e-9"]).stdout.ends_with("0 passed, 2 failed, 0 skipped\n"));
+    assert!(
+        run(&["test", &close, "--tolerance", "1e-9", "--entry", "single"]).stdout.ends_with("0 passed, 1 failed, 0 skipped\n")
+    );
+}
+
+#[test]
+fn a_test_that_does_not_end_fails_alone() {
+    let scratch = Scratch::new("endless");
+    scratch.file(
+        "a.fut",
+        "-- ==\n-- input { 1i32 }\nentry main (x: i32) = loop y = x while y > 0 do if y > 100 then 1 else y + 1\n",
+    );
+    scratch.file("b.fut", "-- ==\n-- input { 1i64 }\nentry main (x: i64) = length (iota (x * 1000000000000))\n");
+    scratch.file("c.fut", "-- ==\n-- input { 1i32 }\n-- output { 1i32 }\nentry main (x: i32) = x\n");
+    let run = run(&["test", "--timeout", "0.5", "--max-memory", "100M", &scratch.0.display().to_string()]);
+    assert!(run.stdout.contains("time limit"), "{}", run.stdout);
+    assert!(run.stdout.ends_with(" failed, 0 skipped\n"), "{}", run.stdout);
+    assert_eq!(run.code, Some(1));
+}
+
+// ------------------------------------------------------------------------------------------------------------ wrong usage
+
+#[test]
+fn wrong_usage_ends_with_two() {
+    for arguments in [
+        &[][..],
+        &["frobnicate"],
+        &["run"],
+        &["test"],
+        &["test", "examples", "--tolerance", "many"],
+        &["test", "examples", "--max-memory", "5X"],
+        &["run", "examples/kmeans.fut", "--format", "xml"],
+        &["core", "examples/kmeans.fut", "--after", "never"],
+    ] {
+        let run = run(arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+    }
+    let native = run(&["test", "examples", "--backend", "native"]);
+    assert_eq!(native.code, Some(2));
+    assert!(native.stderr.contains("not available yet"), "{}", native.stderr);
+    let engine = run(&["test", "examples", "--engine", "dual:cayley"]);
+    assert!(engine.code == Some(2) && engine.stderr.contains("`dual:cayley` is not available yet"), "{}", engine.stderr);
+    let engine = run(&["grad", "examples/kmeans.fut", "--engine", "magic"]);
+    assert!(engine.code == Some(2) && engine.stderr.contains("the engines are builtin, forward"), "{}", engine.stderr);
+    assert_eq!(run(&["--help"]).code, Some(0));
+    assert_eq!(run(&["--version"]).code, Some(0));
+}
+
+// ------------------------------------------------------------------------------------------------------------ bad input
+
+#[test]
+fn bad_arguments_have_positions() {
+    let scratch = Scratch::new("bad-arguments");
+    let dot = scratch.file("dot.fut", DOT);
+    run(&["run", &dot, "dot", "[1, 2", "[3]"]).fails_with("argument `[1, 2`: line 1, column 6");
+    run(&["run", &dot, "dot", "[1]"]).fails_with("there is no value for parameter `y` (of type []f64) of `dot`");
+    run(&["run", &dot, "dot", "[1]", "[2]", "[3]"]).fails_with("takes 2 values, but 3 were given");
+    run(&["run", &dot, "dot", "[1]", "z=[2]"]).fails_with("`dot` has no parameter `z`; it has x, y");
+    run(&["run", &dot, "dot", "[1]", "[2i64]"]).fails_with("parameter `y` of `dot` has type [n]f64, but a value of type [1]i64");
+    run(&["run", &dot, "dot", "[1]", "[2, 3]"]).fails_with("size");
+    run(&["run", &dot, "dto", "[1]"]).fails_with("there is no entry point `dto`");
+    run(&["run", &dot]).fails_with("which entry point? There are dot, scale");
+    run(&["run", &dot, "at", "[1]", "5"]).fails_with("dot.fut:3:33");
+    run(&["run", &dot, "divide", "1", "0"]).fails_with("division by zero");
+    run(&["run", "/no/such.fut"]).fails_with("/no/such.fut: ");
+    run(&["run", &dot, "halve", "@/no/such.npy"]).fails_with("/no/such.npy: ");
+    run(&["test", "/no/such.fut"]).fails_with("/no/such.fut: ");
+    run_with_input(&["run", &dot, "dot"], b"{\"x\": [1, 2], \"y\": [3")
+        .fails_with("standard input: line 1, column 21: malformed JSON");
+    run_with_input(&["run", &dot, "halve"], b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'").fails_with("standard input: byte ");
+    let npy = scratch
+        .file("bad.npy", b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }   \n");
+    run(&["run", &dot, "dot", &format!("@{npy}"), "[1]"])
+        .fails_with("bad.npy: byte 80: the shape [999999999999] asks for more elements");
+    let json = scratch.file("x.json", "[1, \"a\"]");
+    run(&["run", &dot, "dot", &format!("@{json}"), "[1]"])
+        .fails_with("x.json: x[1]: expected a value of type f64, found a string");
+    let gz = scratch.file("x.txt.gz", "not packed");
+    assert_eq!(run(&["run", &dot, "dot", &format!("@{gz}"), "[1]"]).code, Some(1));
+}
+
+/// Bytes that look random but are the same in every run.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 42u64;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        bytes.push((state >> 33) as u8);
+    }
+    bytes
+}
+
+#[test]
+fn ten_megabytes_of_noise_are_an_error() {
+    let scratch = Scratch::new("noise");
+    let bytes = noise(10_000_000);
+    let file = scratch.file("noise.fut", &bytes);
+    for command in ["check", "run", "grad", "core"] {
+        run(&[command, &file]).fails_with("noise.fut:1:");
+    }
+    assert_eq!(run(&["test", &file]).code, Some(1));
+    let text: Vec<u8> = bytes.iter().map(|byte| byte % 95 + 32).collect();
+    let file = scratch.file("text.fut", &text);
+    run(&["check", &file, "--timeout", "60"]).fails_with("text.fut:1:");
+    let dot = scratch.file("dot.fut", DOT);
+    run_with_input(&["run", &dot, "halve"], &bytes).fails_with("standard input: ");
+    run_with_input(&["run", &dot, "halve", "--input-format", "json"], &bytes).fails_with("standard input: line ");
+    run_with_input(&["run", &dot, "halve", "--input-format", "npz"], &bytes).fails_with("standard input: ");
+}
+
+#[test]
+fn deep_nesting_is_an_error_or_works() {
+    let scratch = Scratch::new("deep");
+    for (name, text) in [
+        ("round", format!("entry main : i32 = {}1{}", "(".repeat(1_000_000), ")".repeat(1_000_000))),
+        ("open", format!("entry main : i32 = {}", "(".repeat(1_000_000))),
+        ("square", format!("entry main = {}1{}", "[".repeat(100_000), "]".repeat(100_000))),
+        ("minus", format!("entry main : i32 = {}1", "- ".repeat(1_000_000))),
+        ("types", format!("type t = {}i32{}", "(".repeat(1_000_000), ")".repeat(1_000_000))),
+        ("lets", format!("entry main : i32 = {}1", "let x = 1 in ".repeat(200_000))),
+    ] {
+        let file = scratch.file(&format!("{name}.fut"), text);
+        let run = run(&["check", &file, "--timeout", "100"]);
+        assert_eq!(run.code, Some(1), "{name}: {}", &run.stderr[..run.stderr.len().min(2000)]);
+        assert!(run.stderr.contains(&format!("{name}.fut:1:")), "{name}: {}", &run.stderr[..run.stderr.len().min(2000)]);
+        assert!(!run.stderr.contains("internal error"), "{name}");
+    }
+    let fine = scratch.file("fine.fut", format!("entry main : i32 = {}1{}", "(".repeat(3000), ")".repeat(3000)));
+    run(&["run", &fine]).prints("1i32\n");
+}
+
+#[test]
+fn limits_end_a_run() {
+    let scratch = Scratch::new("limits");
+    let source = "entry spin (x: i32) = loop y = x while y >= 0 do if y > 100 then 0 else y + 1
+entry deep (n: i64) = let rec f (x: i64) : i64 = 1 + f (x + 1) in f n
+entry wide (n: i64) = i64.sum (map (+ 1) (iota n))
+entry tape (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 1.0000001) 1.0f64 1.0\n";
+    let file = scratch.file("limits.fut", source);
+    run(&["run", &file, "spin", "0", "--timeout", "0.3"]).fails_with("time limit exceeded");
+    run(&["run", &file, "deep", "0", "--max-memory", "50M"]).fails_with("memory limit exceeded");
+    run(&["run", &file, "tape", "1000000000", "--max-memory", "50M"]).fails_with("memory limit exceeded");
+    run(&["run", &file, "wide", "1000"]).prints("500500i64\n");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let scratch = Scratch::new("pipe");
+    let file = scratch.file("many.fut", "entry main = iota 1000000");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(["run", &file])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let scratch = Scratch::new("colours");
+    let bad = scratch.file("bad.fut", "entry main = tru");
+    assert!(!run(&["check", &bad]).stderr.contains('\u{1b}'));
+    assert!(Path::new(&bad).exists());
+}

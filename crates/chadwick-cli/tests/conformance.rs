@@ -1,0 +1,43 @@
+//! Every program of `tests/` and `examples/` passes its own tests.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn passes(directory: &str, tolerance: &[&str]) {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let run = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(["test", "--timeout", "120"])
+        .args(tolerance)
+        .arg(directory)
+        .current_dir(root)
+        .output()
+        .expect("the binary runs");
+    let output = String::from_utf8_lossy(&run.stdout);
+    let last = output.lines().last().unwrap_or("");
+    assert!(
+        last.contains(" passed, 0 failed, 0 skipped") && !last.starts_with("0 "),
+        "{output}\n{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    assert_eq!(run.status.code(), Some(0));
+}
+
+#[test]
+fn conformance_at_the_tolerance_of_the_format() {
+    passes("tests/conformance", &[]);
+}
+
+#[test]
+fn derivatives_at_nine_digits() {
+    passes("tests/conformance/ad", &["--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
+}
+
+#[test]
+fn programs() {
+    passes("tests/programs", &[]);
+}
+
+#[test]
+fn examples_at_nine_digits() {
+    passes("examples", &["--tolerance", "1e-9"]);
+}
