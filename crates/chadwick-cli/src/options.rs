@@ -258,7 +258,7 @@ impl LimitOptions {
     }
 
     /// Limits for a run that starts now.
-    pub fn from_now(&self) -> chadwick::Limits {
+    pub fn starting_now(&self) -> chadwick::Limits {
         let deadline = self.timeout.map(|timeout| std::time::Instant::now() + timeout);
         chadwick::Limits { max_memory_bytes: self.max_memory, deadline, max_depth: None }
     }

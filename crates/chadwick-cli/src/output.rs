@@ -5,17 +5,19 @@ use std::io::{IsTerminal, Write};
 
 /// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
 pub fn line(text: &str) {
-    bytes(text.as_bytes());
-    bytes(b"\n");
+    bytes(format!("{text}\n").as_bytes());
 }
 
 /// Writes to standard output as it is.
 pub fn bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
-    if let Err(error) = out.write_all(bytes)
-        && error.kind() == std::io::ErrorKind::BrokenPipe
-    {
-        std::process::exit(0);
+    let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) else { return };
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        _ => {
+            error_line(&format!("error: standard output: {error}"));
+            std::process::exit(1);
+        }
     }
 }
 

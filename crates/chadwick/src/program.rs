@@ -29,6 +29,9 @@ pub struct Program {
     pub(crate) inner: Rc<Inner>,
 }
 
+/// An entry point and the arguments by which it is differentiated.
+type ForwardKey = (usize, Vec<usize>);
+
 pub(crate) struct Inner {
     pub map: Arc<SourceMap>,
     pub core: Rc<core::Program>,
@@ -36,7 +39,7 @@ pub(crate) struct Inner {
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
     /// Functions for forward mode, by entry point and arguments, made when they are first wanted.
-    pub forward: RefCell<FxHashMap<(usize, Vec<usize>), Rc<Forward>>>,
+    pub forward: RefCell<FxHashMap<ForwardKey, Rc<Forward>>>,
 }
 
 /// An entry point as the source declares it.

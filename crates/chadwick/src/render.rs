@@ -125,7 +125,7 @@ fn snippets(out: &mut String, primary: &Label, secondary: &[Label], map: &Source
         let line = Line::of(file, label.span);
         if last_line != Some(place.line) {
             if last_line.is_some_and(|last| place.line > last + 1) {
-                let _ = writeln!(out, "{:gutter$}{}", "", style.paint(BLUE, "..."));
+                let _ = writeln!(out, "{}", style.paint(BLUE, "..."));
             }
             let number = style.paint(BLUE, &format!("{:>gutter$} |", place.line));
             let _ = writeln!(out, "{number} {}", line.text);
@@ -184,4 +184,70 @@ fn visible(c: char) -> char {
 /// An error that has no place in a source file; without a newline.
 pub fn plain_error(message: &str, style: Style) -> String {
     format!("{}{}", style.paint(RED, "error"), style.paint(BOLD, &format!(": {message}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(text: &str) -> SourceMap {
+        let mut map = SourceMap::default();
+        map.add("a.fut", text);
+        map
+    }
+
+    fn span(start: usize, end: usize) -> Span {
+        Span::new(Default::default(), start, end)
+    }
+
+    #[test]
+    fn labels_stand_under_what_they_are_about() {
+        let map = map("def f x = x\n\n\ndef y = f 1 2\n");
+        let error = Diagnostic::error("E0001", span(22, 23), "too many arguments")
+            .here("not expected")
+            .also(span(4, 5), "defined here")
+            .hint("drop it");
+        let expected = "\
+error[E0001]: too many arguments
+  --> a.fut:4:9
+   |
+ 1 | def f x = x
+   |     - defined here
+...
+ 4 | def y = f 1 2
+   |         ^ not expected
+   = hint: drop it
+";
+        assert_eq!(diagnostic(&error, &map, Style::default()), expected);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let map = map(&format!("{}here{}", "x".repeat(100_000), "y".repeat(100_000)));
+        let text = diagnostic(&Diagnostic::warning("W0001", span(100_000, 100_004), "look"), &map, Style::default());
+        assert!(text.lines().all(|line| line.chars().count() < 200), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        let shown: Vec<char> = lines[3].chars().collect();
+        let at = lines[4].chars().position(|c| c == '^').expect("a mark");
+        assert_eq!(shown[at..at + 4].iter().collect::<String>(), "here");
+    }
+
+    #[test]
+    fn spans_that_do_not_fit_are_no_reason_to_panic() {
+        let map = map("é\n\nabc");
+        for (start, end) in [(0, 0), (1, 1), (0, 1), (1, 100), (100, 200), (5, 2), (4, 4)] {
+            let text = diagnostic(&Diagnostic::error("E0001", span(start, end), "m"), &map, Style::default());
+            assert!(text.contains("a.fut:"), "{text}");
+        }
+        let nowhere = Span { file: chadwick_source::FileId(9), start: 0, end: 1 };
+        assert_eq!(diagnostic(&Diagnostic::error("E0001", nowhere, "m"), &map, Style::default()), "error[E0001]: m\n");
+    }
+
+    #[test]
+    fn colours_only_where_they_are_wanted() {
+        let map = map("abc");
+        let error = Diagnostic::error("E0001", span(0, 1), "m").hint("h");
+        assert!(diagnostic(&error, &map, Style { colours: true }).contains("\u{1b}[1;31m"));
+        assert!(!diagnostic(&error, &map, Style::default()).contains('\u{1b}'));
+    }
 }

@@ -17,7 +17,7 @@ fn eval(options: &EvalOptions) -> Result<()> {
     if let Some(path) = &options.load {
         session.load(path)?;
     }
-    session.set_limits(options.limits.from_now());
+    session.set_limits(options.limits.starting_now());
     let result = session.evaluate(&options.expression)?;
     output::line(&match options.types {
         true => format!("{} : {}", result.value, result.ty),

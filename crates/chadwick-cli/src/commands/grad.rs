@@ -22,7 +22,7 @@ fn grad(options: &GradOptions) -> Result<()> {
         false => call.function.wrt(&options.wrt)?,
     };
     let gradient = function.gradient()?;
-    program.set_limits(options.limits.from_now());
+    program.set_limits(options.limits.starting_now());
     let (value, parts) = gradient.value_and_gradient(&call.arguments)?;
     let names = gradient.names()?;
     let wants_json = options.output.json || options.output.format == Some(Format::Json);

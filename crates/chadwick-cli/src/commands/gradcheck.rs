@@ -29,7 +29,7 @@ fn check(options: &GradcheckOptions) -> Result<Report> {
         true => call.function,
         false => call.function.wrt(&options.wrt)?,
     };
-    program.set_limits(options.limits.from_now());
+    program.set_limits(options.limits.starting_now());
     let check_options = gradcheck::Options {
         step: options.step,
         tolerance: options.tolerance,

@@ -75,7 +75,7 @@ impl Prompt<'_> {
         if trimmed.is_empty() {
             return Ok(());
         }
-        self.session.set_limits(self.options.limits.from_now());
+        self.session.set_limits(self.options.limits.starting_now());
         if trimmed.starts_with(':') {
             let (command, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
             return self.colon_command(command, rest.trim());

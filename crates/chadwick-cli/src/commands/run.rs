@@ -14,7 +14,7 @@ pub fn command(options: &RunOptions) -> Exit {
 fn run(options: &RunOptions) -> Result<()> {
     let program = load(&options.call.file)?;
     let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
-    program.set_limits(options.limits.from_now());
+    program.set_limits(options.limits.starting_now());
     let results = call.function.call(&call.arguments)?;
     let values = call.function.result_names().into_iter().zip(results).collect();
     Results { values, named: false }.write(&options.output)

@@ -8,7 +8,7 @@ use super::{Config, Outcome, Status};
 use crate::{STACK_BYTES, panics};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -40,19 +40,18 @@ pub fn run_all(files: &[PathBuf], config: &Config, done: &mut dyn FnMut(usize, V
     while left > 0 {
         match next_message(&receiver) {
             Some(Message::Started { worker, file }) => {
-                workers[worker].file = Some(file);
-                workers[worker].last_seen = Instant::now();
+                // One that was given up may come back after all.
+                workers[worker] = Worker { file: Some(file), last_seen: Instant::now(), gone: false };
             }
             Some(Message::Alive { worker }) => workers[worker].last_seen = Instant::now(),
-            Some(Message::Finished { worker, file, outcomes }) => {
-                if !workers[worker].gone {
-                    workers[worker].file = None;
-                    left -= 1;
-                    done(file, outcomes);
-                }
+            Some(Message::Finished { worker, file, outcomes }) if workers[worker].file == Some(file) => {
+                workers[worker].file = None;
+                left -= 1;
+                done(file, outcomes);
             }
             Some(Message::Stopped { worker }) => workers[worker].gone = true,
-            None => {}
+            // Nothing new, or the end of a file that was given up.
+            Some(Message::Finished { .. }) | None => {}
         }
         for index in 0..workers.len() {
             let worker = &mut workers[index];
@@ -82,10 +81,7 @@ pub fn run_all(files: &[PathBuf], config: &Config, done: &mut dyn FnMut(usize, V
 }
 
 fn next_message(receiver: &Receiver<Message>) -> Option<Message> {
-    match receiver.recv_timeout(Duration::from_millis(200)) {
-        Ok(message) => Some(message),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    receiver.recv_timeout(Duration::from_millis(200)).ok()
 }
 
 fn start_worker(

@@ -22,6 +22,8 @@ pub struct Spec {
     pub compile_error: Option<Pattern>,
     pub warnings: Vec<Pattern>,
     pub cases: Vec<Case>,
+    /// How many inputs there are; each is a case for every entry point of its block.
+    pub datasets: usize,
     /// Entry points that state properties, with the line of the statement.
     pub properties: Vec<(String, usize)>,
 }
@@ -182,8 +184,8 @@ impl<'a> Parser<'a> {
                 "input" | "random" | "script" => {
                     let input = self.input(word)?;
                     let expect = self.expect()?;
-                    let number = format!("#{}", spec.cases.len() / self.entries.len().max(1));
-                    let dataset = dataset.take().unwrap_or(number);
+                    let dataset = dataset.take().unwrap_or_else(|| format!("#{}", spec.datasets));
+                    spec.datasets += 1;
                     for entry in &self.entries {
                         spec.cases.push(Case {
                             entry: entry.clone(),
@@ -345,5 +347,91 @@ impl<'a> Parser<'a> {
 
     fn line(&self, offset: usize) -> usize {
         1 + self.text[..offset.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        parse(text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn entries_hold_for_the_rest_of_their_block() {
+        let spec = spec("-- ==\n-- input {1} output {2}\n-- entry: f g\n-- input {1}\n-- input {2}\n\n-- ==\n-- input {3}\n");
+        let names: Vec<(&str, &str)> = spec.cases.iter().map(|case| (case.entry.as_str(), case.dataset.as_str())).collect();
+        assert_eq!(names, [("main", "#0"), ("f", "#1"), ("g", "#1"), ("f", "#2"), ("g", "#2"), ("main", "#3")]);
+        assert_eq!(spec.cases[5].line, 8);
+    }
+
+    #[test]
+    fn comments_that_are_no_blocks_are_nothing() {
+        let spec = spec("-- input { 1 }\n-- error: no\n\n  -- ==\n  -- input { 1 }\ndef x = 1 -- ==\n");
+        assert!(spec.cases.is_empty() && spec.compile_error.is_none());
+    }
+
+    #[test]
+    fn values_may_span_lines_and_hold_braces_in_strings() {
+        let spec = spec("-- ==\n-- input { [1,\n--          2]\n--   \"}\" }\n-- output\n-- { true }\n");
+        let Input::Values(values) = &spec.cases[0].input else { panic!() };
+        assert_eq!(values.as_slice(), [Value::from(vec![1, 2]), Value::from(b"}".to_vec())]);
+        assert!(matches!(&spec.cases[0].expect, Expect::Values(values) if values.len() == 1));
+    }
+
+    #[test]
+    fn errors_with_an_input_are_of_the_run() {
+        let of_the_run = spec("-- ==\n-- input { 1 }\n-- error: bounds\n");
+        assert!(of_the_run.compile_error.is_none());
+        assert!(matches!(&of_the_run.cases[0].expect, Expect::Error(pattern) if pattern.matches("out of bounds")));
+        let alone = spec("-- ==\n-- error:\n");
+        assert!(alone.compile_error.is_some_and(|pattern| pattern.matches("anything")));
+    }
+
+    #[test]
+    fn what_is_no_regular_expression_is_meant_literally() {
+        assert!(Pattern::new("f (x").matches("in f (x)"));
+        assert!(!Pattern::new("f (x").matches("in f x"));
+    }
+
+    #[test]
+    fn random_inputs_are_types_or_constants() {
+        let spec = spec("-- ==\n-- compiled random input { [10][2]f32 i8 5i64 [1,2] f32.nan true bool }\n");
+        let Input::Random(items) = &spec.cases[0].input else { panic!() };
+        let is_type: Vec<bool> = items.iter().map(|item| matches!(item, RandomItem::Type { .. })).collect();
+        assert_eq!(is_type, [true, true, false, false, false, false, true]);
+        assert_eq!(spec.cases[0].tags, ["compiled"]);
+    }
+
+    #[test]
+    fn structures_and_scripts_are_skipped_over() {
+        let spec =
+            spec("-- ==\n-- structure gpu-mem { Screma/Redomap 1 }\n-- script input { f {a = \"}\"} 1 }\n-- output { 1 }\n");
+        assert!(matches!(&spec.cases[0].input, Input::Script(Script::Text(text)) if text == " f {a = \"}\"} 1 "));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn arbitrary_blocks_never_panic(text in r#"(-- ==\n)?(-- [a-z]{0,3}(input|output|entry:|error:|tags|random|script|structure|\{|\}|@|\[|\]|1|,|"|é| ){0,8}\n){0,5}"#) {
+            let _ = parse(&text);
+        }
+    }
+
+    #[test]
+    fn malformed_blocks_say_where() {
+        for (text, place) in [
+            ("-- ==\n-- input { 1 \n", "line 3"),
+            ("-- ==\n-- input 1\n", "line 2, column 10"),
+            ("-- ==\n-- entri: f\n", "line 2, column 4: `entri:` is no part"),
+            ("-- ==\n-- entry:\n", "line 2, column 4"),
+            ("-- ==\n-- random output\n", "`random` is followed by `input`"),
+            ("-- ==\n-- nobench\n", "`nobench` is followed by no input"),
+            ("-- ==\n-- structure {\n", "not closed"),
+            ("-- ==\n-- @\n", "line 2, column 4"),
+        ] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(place), "{text}: {error}");
+        }
     }
 }
