@@ -264,6 +264,13 @@ impl LimitOptions {
     }
 }
 
+impl OutputOptions {
+    /// Whether results go to standard output as text.
+    pub fn is_plain_text(&self) -> bool {
+        !self.json && self.output.is_none() && self.format.is_none_or(|format| format == Format::Text)
+    }
+}
+
 impl Format {
     /// What a file's name says.
     pub fn of_path(path: &std::path::Path) -> Option<Format> {

@@ -106,6 +106,14 @@ fn run_takes_values_in_order_or_by_name() {
 }
 
 #[test]
+fn results_of_any_type_are_shown_as_text() {
+    let scratch = Scratch::new("any-type");
+    let file = scratch.file("sum.fut", "entry main (x: i32) : (#none | #some (i32, i32), bool) = (#some (x, x), true)");
+    run(&["run", &file, "3"]).prints("#some 3i32 3i32\ntrue\n");
+    run(&["run", &file, "3", "--json"]).fails_with("no number, boolean or array");
+}
+
+#[test]
 fn every_format_goes_out_and_in_again() {
     let scratch = Scratch::new("formats");
     let dot = scratch.file("dot.fut", DOT);

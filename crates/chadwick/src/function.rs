@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::program::{EntryPoint, Program};
+use crate::show;
 use crate::values::{Value, ValueType};
 use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
@@ -67,6 +68,20 @@ impl Function {
     /// ```
     pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
         self.results_to_data(self.call_core(args)?)
+    }
+
+    /// Calls the function and gives its results as text. Unlike [`Function::call`], it works for results of any type: constructors are
+    /// shown by name.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry safe (x: i32) : #none | #some i32 = if x == 0 then #none else #some (10 / x)")?;
+    /// assert_eq!(program.function("safe")?.call_to_text(&[5.into()])?, ["#some 2i32"]);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn call_to_text(&self, args: &[Value]) -> Result<Vec<String>> {
+        let results = self.call_core(args)?;
+        Ok(show::flat_results(self.program.core(), self.core_entry(), &results))
     }
 
     /// Calls the function and gives the results as the interpreter has them.

@@ -23,9 +23,8 @@ pub(crate) fn results(
     source_type: Option<&Type>,
     values: &[interp::Value],
 ) -> String {
-    let types: Vec<&CoreType> = entry.results.iter().flat_map(|result| &result.types).collect();
-    let leaves: Vec<Leaf> = types.iter().zip(values).map(|(ty, value)| Leaf::new(ty, value)).collect();
-    let shower = Shower { tree, program };
+    let leaves = leaves(entry, values);
+    let shower = Shower { tree: Some(tree), program };
     let mut out = String::new();
     match source_type.filter(|ty| shower.leaf_count(ty) == Some(leaves.len())) {
         Some(ty) => shower.show(ty, &leaves, &mut out),
@@ -35,6 +34,17 @@ pub(crate) fn results(
         }
     }
     out
+}
+
+/// The results of an entry point one by one, as flat as Core has them.
+pub(crate) fn flat_results(program: &core::Program, entry: &core::Entry, values: &[interp::Value]) -> Vec<String> {
+    let shower = Shower { tree: None, program };
+    leaves(entry, values).iter().map(|leaf| shower.leaf(leaf)).collect()
+}
+
+fn leaves<'v>(entry: &'v core::Entry, values: &'v [interp::Value]) -> Vec<Leaf<'v>> {
+    let types = entry.results.iter().flat_map(|result| &result.types);
+    types.zip(values).map(|(ty, value)| Leaf::new(ty, value)).collect()
 }
 
 /// One Core value, or a part of one.
@@ -51,7 +61,8 @@ enum Content<'v> {
 }
 
 struct Shower<'p> {
-    tree: &'p tree::Program,
+    /// Where the definitions of named types are.
+    tree: Option<&'p tree::Program>,
     program: &'p core::Program,
 }
 
@@ -92,10 +103,12 @@ impl Shower<'_> {
             Type::Prim(_) | Type::Sum(_) | Type::Arrow(_) => Some(1),
             Type::Record(fields) => fields.iter().map(|(_, ty)| self.leaf_count(ty)).sum(),
             Type::Array(_, element) => self.leaf_count(element).map(|count| count.max(1)),
-            Type::Named(id, ..) => match self.tree.named_types.get(id.0 as usize).map(|named| &named.body) {
-                Some(NamedBody::Recursive(_)) => Some(1),
-                _ => None,
-            },
+            Type::Named(id, ..) => {
+                match self.tree.and_then(|tree| tree.named_types.get(id.0 as usize)).map(|named| &named.body) {
+                    Some(NamedBody::Recursive(_)) => Some(1),
+                    _ => None,
+                }
+            }
             Type::Hidden(_, inner) => self.leaf_count(inner),
             Type::Var(_) | Type::Param(..) | Type::Error => None,
         }

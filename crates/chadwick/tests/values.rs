@@ -198,6 +198,18 @@ fn archives_keep_names() {
     }
 }
 
+#[test]
+fn packed_archives_can_be_read() {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    archive.start_file("x.npy", options).unwrap();
+    let value = Value::from(vec![1.5; 1000]);
+    std::io::Write::write_all(&mut archive, &npy::write(&value)).unwrap();
+    let bytes = archive.finish().unwrap().into_inner();
+    assert!(bytes.len() < 1000);
+    assert_eq!(npy::parse_archive(&bytes).unwrap(), [(String::from("x"), value)]);
+}
+
 fn elements(prim: Prim, count: usize) -> BoxedStrategy<Elements> {
     fn many<T: std::fmt::Debug + 'static>(count: usize, one: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Elements>
     where

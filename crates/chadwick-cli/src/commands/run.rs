@@ -1,10 +1,10 @@
 //! `chadwick run`: an entry point on given arguments.
 
-use crate::Exit;
 use crate::arguments::{self, Default};
 use crate::commands::{finish, load};
 use crate::options::RunOptions;
 use crate::results::Results;
+use crate::{Exit, output};
 use chadwick::Result;
 
 pub fn command(options: &RunOptions) -> Exit {
@@ -15,6 +15,10 @@ fn run(options: &RunOptions) -> Result<()> {
     let program = load(&options.call.file)?;
     let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
     program.set_limits(options.limits.starting_now());
+    if call.function.result_types().is_none() && options.output.is_plain_text() {
+        call.function.call_to_text(&call.arguments)?.iter().for_each(|text| output::line(text));
+        return Ok(());
+    }
     let results = call.function.call(&call.arguments)?;
     let values = call.function.result_names().into_iter().zip(results).collect();
     Results { values, named: false }.write(&options.output)
