@@ -122,6 +122,19 @@ impl<'p> Builder<'p> {
         atoms
     }
 
+    /// Appends a finished statement to the innermost open block; its binders become known.
+    pub fn push_statement(&mut self, statement: Statement) {
+        for binder in &statement.binders {
+            self.declare(binder.var, binder.ty.clone());
+        }
+        if self.blocks.is_empty() {
+            self.blocks.push(Vec::new());
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(statement);
+        }
+    }
+
     /// Appends a statement whose result types are inferred.
     pub fn emit(&mut self, op: Op) -> TypingResult<Vec<Atom>> {
         let types = self.result_types(&op)?;

@@ -101,6 +101,53 @@ impl Op {
         }
     }
 
+    /// The operation with every block directly inside it replaced.
+    pub fn map_blocks(self, map: &mut dyn FnMut(Block) -> Block) -> Op {
+        fn lambda(lambda: Lambda, map: &mut dyn FnMut(Block) -> Block) -> Lambda {
+            Lambda { body: map(lambda.body), ..lambda }
+        }
+        match self {
+            Op::If { condition, then, otherwise } => Op::If { condition, then: map(then), otherwise: map(otherwise) },
+            Op::Closure(closure) => Op::Closure(lambda(closure, map)),
+            Op::Match { scrutinee, arms, otherwise } => Op::Match {
+                scrutinee,
+                arms: arms.into_iter().map(|arm| Arm { body: map(arm.body), ..arm }).collect(),
+                otherwise: otherwise.map(map),
+            },
+            Op::Build { space, body, inner } => Op::Build { space, body: map(body), inner },
+            Op::Reduce { space, op, neutral, body, commutative } => {
+                let body = map(body);
+                Op::Reduce { space, op: lambda(op, map), neutral, body, commutative }
+            }
+            Op::Scan { axis, op, neutral, body } => {
+                let body = map(body);
+                Op::Scan { axis, op: lambda(op, map), neutral, body }
+            }
+            Op::Hist { space, dest, rank, op, neutral, body } => {
+                let body = map(body);
+                Op::Hist { space, dest, rank, op: lambda(op, map), neutral, body }
+            }
+            Op::Scatter { space, dest, rank, body } => Op::Scatter { space, dest, rank, body: map(body) },
+            Op::Loop(parts) => {
+                let form = match parts.form {
+                    LoopForm::While { condition } => LoopForm::While { condition: map(condition) },
+                    other => other,
+                };
+                Op::Loop(Box::new(Loop { form, body: map(parts.body), ..*parts }))
+            }
+            Op::Par { left, right } => Op::Par { left: map(left), right: map(right) },
+            Op::Recompute(block) => Op::Recompute(map(block)),
+            Op::Differentiate(parts) => Op::Differentiate(Box::new(Differentiate { function: lambda(parts.function, map), ..*parts })),
+            Op::Custom(parts) => Op::Custom(Box::new(Custom {
+                function: lambda(parts.function, map),
+                rule: lambda(parts.rule, map),
+                ..*parts
+            })),
+            Op::WithAccumulators { handles, init, body } => Op::WithAccumulators { handles, init, body: map(body) },
+            other => other,
+        }
+    }
+
     /// The blocks directly inside, in the order in which they run.
     pub fn scopes(&self) -> Vec<Scope<'_>> {
         fn plain(block: &Block) -> Scope<'_> {
@@ -235,6 +282,11 @@ impl<'p> Copier<'p> {
     /// From now on `var` is copied as `atom`.
     pub fn replace(&mut self, var: Var, atom: Atom) {
         self.replacements.insert(var, atom);
+    }
+
+    /// What stands for each variable in the copies made so far.
+    pub fn into_replacements(self) -> FxHashMap<Var, Atom> {
+        self.replacements
     }
 
     pub fn atom(&mut self, atom: &Atom) -> Atom {

@@ -1,0 +1,412 @@
+//! What the transformations share: emitting Core, zeros, sums, and which types carry a derivative.
+
+use chadwick_core::prim::{Derivative, Partial};
+use chadwick_core::typing::{self, TypeEnvironment};
+use chadwick_core::visit::Copier;
+use chadwick_core::{
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program, Size,
+    Statement, Type, UnaryOp, Var,
+};
+use chadwick_source::{Diagnostic, Name, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Emits Core and remembers what was made.
+pub struct Context<'p> {
+    pub b: Builder<'p>,
+    pub errors: Vec<Diagnostic>,
+    additions: FxHashMap<Type, FunctionId>,
+    zeros: FxHashMap<Type, FunctionId>,
+}
+
+impl<'p> Context<'p> {
+    pub fn new(program: &'p mut Program) -> Self {
+        let mut types: Vec<(Var, Type)> = Vec::new();
+        for function in &program.functions {
+            types.extend(function.params.iter().map(|param| (param.var, param.ty.clone())));
+            collect_types(&function.body, &mut types);
+        }
+        let mut b = Builder::new(program);
+        types.into_iter().for_each(|(var, ty)| b.declare(var, ty));
+        Context { b, errors: Vec::new(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
+    }
+
+    pub fn program(&self) -> &Program {
+        self.b.program()
+    }
+
+    pub fn unsupported(&mut self, span: Span, what: &str) {
+        if self.errors.len() < 20 {
+            let message = format!("this engine cannot differentiate {what}");
+            self.errors.push(Diagnostic::error("E0410", span, message).hint("`--engine builtin` can"));
+        }
+    }
+
+    pub fn type_of(&self, atom: &Atom) -> Type {
+        typing::atom_type(&self.b, atom).unwrap_or(Type::BOOL)
+    }
+
+    pub fn var_type(&self, var: Var) -> Type {
+        self.b.var_type(var).cloned().unwrap_or(Type::BOOL)
+    }
+
+    pub fn name(&self, var: Var) -> Name {
+        self.program().var_names.get(var.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// A copy of a block with fresh binders, their types known.
+    pub fn copy_block(&mut self, block: &Block, replace: impl IntoIterator<Item = (Var, Atom)>) -> Block {
+        self.copy_block_with(block, replace).0
+    }
+
+    /// The copy, and what stands in it for each variable.
+    pub fn copy_block_with(
+        &mut self,
+        block: &Block,
+        replace: impl IntoIterator<Item = (Var, Atom)>,
+    ) -> (Block, FxHashMap<Var, Atom>) {
+        let mut copier = Copier::new(self.b.program_mut());
+        replace.into_iter().for_each(|(var, atom)| copier.replace(var, atom));
+        let copy = copier.block(block);
+        let replacements = copier.into_replacements();
+        self.declare_block(&copy);
+        (copy, replacements)
+    }
+
+    pub fn copy_lambda(&mut self, lambda: &Lambda) -> Lambda {
+        let copy = Copier::new(self.b.program_mut()).lambda(lambda);
+        copy.params.iter().for_each(|param| self.b.declare(param.var, param.ty.clone()));
+        self.declare_block(&copy.body);
+        copy
+    }
+
+    pub fn declare_block(&mut self, block: &Block) {
+        let mut types = Vec::new();
+        collect_types(block, &mut types);
+        types.into_iter().for_each(|(var, ty)| self.b.declare(var, ty));
+    }
+
+    pub fn fresh(&mut self, name: impl Into<Name>, ty: Type) -> Binder {
+        self.b.param(name, ty)
+    }
+
+    /// Appends a statement whose result types are inferred; a failure is an error of this crate.
+    pub fn emit(&mut self, op: Op, span: Span) -> Vec<Atom> {
+        match self.b.result_types(&op) {
+            Ok(types) => self.b.push(op, types, span),
+            Err(problem) => {
+                let message = format!("the derivative has no type: {problem}");
+                self.errors.push(Diagnostic::error("E0499", span, message).hint("please report this program"));
+                Vec::new()
+            }
+        }
+    }
+
+    pub fn emit_one(&mut self, op: Op, span: Span) -> Atom {
+        self.emit(op, span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    pub fn prim(&mut self, op: PrimOp, args: Vec<Atom>, span: Span) -> Atom {
+        self.emit_one(Op::Prim(op, args), span)
+    }
+
+    pub fn i64_op(&mut self, op: BinaryOp, left: Atom, right: Atom, span: Span) -> Atom {
+        self.prim(PrimOp::Binary(op, Prim::I64), vec![left, right], span)
+    }
+
+    /// Appends a finished statement.
+    pub fn push_statement(&mut self, statement: Statement) {
+        self.b.push_statement(statement);
+    }
+
+    pub fn block(&mut self, make: impl FnOnce(&mut Self) -> Vec<Atom>) -> Block {
+        self.b.push_block();
+        let results = make(self);
+        self.b.pop_block(results)
+    }
+
+    pub fn lambda(&mut self, name: &str, params: Vec<Type>, make: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>) -> Lambda {
+        let params: Vec<Binder> = params.into_iter().map(|ty| self.fresh(name, ty)).collect();
+        let atoms = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let body = self.block(|context| make(context, atoms));
+        let results = body.results.iter().map(|result| self.type_of(result)).collect();
+        Lambda { params, results, body }
+    }
+
+    // --------------------------------------------------------------------------------------------------------------- types
+
+    /// Whether values of the type can carry a derivative.
+    pub fn carries(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Prim(prim) => *prim != Prim::Bool,
+            Type::Array(array) => match &array.element {
+                Element::Prim(prim) => *prim != Prim::Bool,
+                Element::Unit => false,
+                Element::Boxed(ty) => self.carries(ty),
+            },
+            Type::Sum(constructors) => constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| self.carries(ty)),
+            // A recursive type may carry one anywhere.
+            Type::Named(_) => true,
+            Type::Function(_) | Type::Accumulator(_) => false,
+        }
+    }
+
+    /// Whether a zero of the type needs only sizes, not a value.
+    pub fn is_flat(ty: &Type) -> bool {
+        match ty {
+            Type::Prim(_) => true,
+            Type::Array(array) => matches!(array.element, Element::Prim(_)),
+            _ => false,
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- arithmetic
+
+    /// The sum of two cotangents of one type.
+    pub fn sum(&mut self, left: Atom, right: Atom, span: Span) -> Atom {
+        match self.type_of(&left) {
+            Type::Prim(Prim::Bool) => left,
+            Type::Prim(prim) => match (&left, &right) {
+                (Atom::Const(constant), _) if *constant == Const::zero(prim) => right,
+                (_, Atom::Const(constant)) if *constant == Const::zero(prim) => left,
+                _ => self.prim(PrimOp::Binary(BinaryOp::Add, prim), vec![left, right], span),
+            },
+            Type::Array(array) => {
+                let rank = array.dims.len();
+                let space: Vec<Axis> = (0..rank)
+                    .map(|axis| {
+                        let size = self.emit_one(Op::Dim { array: left.clone(), axis }, span);
+                        Axis { var: self.fresh("i", Type::I64).var, size }
+                    })
+                    .collect();
+                let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+                let body = self.block(|context| {
+                    let left = context.emit_one(Op::Index { array: left.clone(), indices: indices.clone() }, span);
+                    let right = context.emit_one(Op::Index { array: right.clone(), indices: indices.clone() }, span);
+                    vec![context.sum(left, right, span)]
+                });
+                self.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
+            }
+            ty @ (Type::Sum(_) | Type::Named(_)) => {
+                let function = self.addition(&ty, span);
+                self.emit_one(Op::Call { function, args: vec![left, right] }, span)
+            }
+            Type::Function(_) | Type::Accumulator(_) => left,
+        }
+    }
+
+    /// A function that adds two values of a sum type, which must have the same constructor.
+    fn addition(&mut self, ty: &Type, span: Span) -> FunctionId {
+        if let Some(known) = self.additions.get(ty) {
+            return *known;
+        }
+        let params = vec![self.fresh("a", ty.clone()), self.fresh("b", ty.clone())];
+        let (left, right) = (Atom::Var(params[0].var), Atom::Var(params[1].var));
+        let function = self.reserve(Name::from("add"), params, vec![ty.clone()], span);
+        self.additions.insert(ty.clone(), function);
+        let constructors = typing::constructors(&self.b, ty).map(<[_]>::to_vec).unwrap_or_default();
+        let body = self.block(|context| {
+            let mut arms = Vec::new();
+            for (tag, constructor) in constructors.iter().enumerate() {
+                let bind = |context: &mut Self| -> Vec<Binder> {
+                    constructor.payload.iter().map(|ty| context.fresh("", ty.clone())).collect()
+                };
+                let (left_binders, right_binders) = (bind(context), bind(context));
+                let body = context.block(|context| {
+                    let inner = context.block(|context| {
+                        let pairs = left_binders.iter().zip(&right_binders);
+                        let args = pairs
+                            .map(|(left, right)| match context.carries(&left.ty) {
+                                true => context.sum(Atom::Var(left.var), Atom::Var(right.var), span),
+                                false => Atom::Var(left.var),
+                            })
+                            .collect();
+                        context.construct(ty, tag as u32, args, span)
+                    });
+                    let otherwise = (constructors.len() > 1).then(|| Block { statements: Vec::new(), results: vec![left.clone()] });
+                    let arms = vec![Arm { tag: tag as u32, binders: right_binders.clone(), body: inner }];
+                    context.b.push(Op::Match { scrutinee: right.clone(), arms, otherwise }, vec![ty.clone()], span)
+                });
+                arms.push(Arm { tag: tag as u32, binders: left_binders, body });
+            }
+            context.b.push(Op::Match { scrutinee: left.clone(), arms, otherwise: None }, vec![ty.clone()], span)
+        });
+        self.b.program_mut().functions[function.0 as usize].body = body;
+        function
+    }
+
+    pub fn construct(&mut self, ty: &Type, tag: u32, args: Vec<Atom>, span: Span) -> Vec<Atom> {
+        self.b.push(Op::Construct { ty: ty.clone(), tag, args }, vec![ty.clone()], span)
+    }
+
+    /// A function whose body comes later.
+    pub fn reserve(&mut self, name: Name, params: Vec<Binder>, results: Vec<Type>, span: Span) -> FunctionId {
+        let functions = &mut self.b.program_mut().functions;
+        functions.push(chadwick_core::Function { name, params, results, body: Block::default(), span });
+        FunctionId(functions.len() as u32 - 1)
+    }
+
+    /// A zero array of known sizes.
+    pub fn zeros(&mut self, prim: Prim, sizes: Vec<Atom>, span: Span) -> Atom {
+        let space = sizes.into_iter().map(|size| Axis { var: self.fresh("i", Type::I64).var, size }).collect();
+        let body = Block { statements: Vec::new(), results: vec![Atom::Const(Const::zero(prim))] };
+        self.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
+    }
+
+    /// The zero with the structure of a value.
+    pub fn zero_like(&mut self, value: &Atom, span: Span) -> Atom {
+        match self.type_of(value) {
+            Type::Prim(prim) => Atom::Const(Const::zero(prim)),
+            Type::Array(array) => {
+                let sizes: Vec<Atom> =
+                    (0..array.dims.len()).map(|axis| self.emit_one(Op::Dim { array: value.clone(), axis }, span)).collect();
+                match &array.element {
+                    Element::Prim(prim) => self.zeros(*prim, sizes, span),
+                    _ => {
+                        let space: Vec<Axis> =
+                            sizes.into_iter().map(|size| Axis { var: self.fresh("i", Type::I64).var, size }).collect();
+                        let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+                        let body = self.block(|context| {
+                            let element = context.emit_one(Op::Index { array: value.clone(), indices }, span);
+                            vec![context.zero_like(&element, span)]
+                        });
+                        self.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
+                    }
+                }
+            }
+            ty @ (Type::Sum(_) | Type::Named(_)) => {
+                let function = self.zero_function(&ty, span);
+                self.emit_one(Op::Call { function, args: vec![value.clone()] }, span)
+            }
+            Type::Function(_) | Type::Accumulator(_) => value.clone(),
+        }
+    }
+
+    fn zero_function(&mut self, ty: &Type, span: Span) -> FunctionId {
+        if let Some(known) = self.zeros.get(ty) {
+            return *known;
+        }
+        let params = vec![self.fresh("a", ty.clone())];
+        let value = Atom::Var(params[0].var);
+        let function = self.reserve(Name::from("zero"), params, vec![ty.clone()], span);
+        self.zeros.insert(ty.clone(), function);
+        let constructors = typing::constructors(&self.b, ty).map(<[_]>::to_vec).unwrap_or_default();
+        let body = self.block(|context| {
+            let arms = constructors
+                .iter()
+                .enumerate()
+                .map(|(tag, constructor)| {
+                    let binders: Vec<Binder> = constructor.payload.iter().map(|ty| context.fresh("", ty.clone())).collect();
+                    let body = context.block(|context| {
+                        let args = binders.iter().map(|binder| context.zero_like(&Atom::Var(binder.var), span)).collect();
+                        context.construct(ty, tag as u32, args, span)
+                    });
+                    Arm { tag: tag as u32, binders, body }
+                })
+                .collect();
+            context.b.push(Op::Match { scrutinee: value, arms, otherwise: None }, vec![ty.clone()], span)
+        });
+        self.b.program_mut().functions[function.0 as usize].body = body;
+        function
+    }
+
+    /// A (co)tangent through one operand of a primitive operation; `None` if nothing passes.
+    pub fn pass(&mut self, derivative: &Derivative, incoming: &Atom, operands: &[Atom], result: &Atom, to: Prim, span: Span) -> Option<Atom> {
+        match derivative {
+            Derivative::Zero => None,
+            Derivative::One => Some(incoming.clone()),
+            Derivative::MinusOne => {
+                let prim = self.type_of(incoming).as_prim()?;
+                Some(self.prim(PrimOp::Unary(UnaryOp::Negate, prim), vec![incoming.clone()], span))
+            }
+            Derivative::Scale(partial) => {
+                let prim = self.type_of(incoming).as_prim()?;
+                let factor = self.partial(partial, operands, result, span);
+                Some(self.prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![incoming.clone(), factor], span))
+            }
+            Derivative::Convert => {
+                let from = self.type_of(incoming).as_prim()?;
+                Some(match from == to {
+                    true => incoming.clone(),
+                    false => self.prim(PrimOp::Convert { from, to }, vec![incoming.clone()], span),
+                })
+            }
+        }
+    }
+
+    /// The value of a partial derivative.
+    fn partial(&mut self, partial: &Partial, operands: &[Atom], result: &Atom, span: Span) -> Atom {
+        match partial {
+            Partial::Operand(index) => operands.get(*index).cloned().unwrap_or(Atom::i64(0)),
+            Partial::Result => result.clone(),
+            Partial::Constant(constant) => Atom::Const(*constant),
+            Partial::Apply(op, args) => {
+                let args = args.iter().map(|arg| self.partial(arg, operands, result, span)).collect();
+                self.prim(*op, args, span)
+            }
+            Partial::Select(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                let condition = self.partial(condition, operands, result, span);
+                let then = self.block(|context| vec![context.partial(then, operands, result, span)]);
+                let otherwise = self.block(|context| vec![context.partial(otherwise, operands, result, span)]);
+                self.emit_one(Op::If { condition, then, otherwise }, span)
+            }
+        }
+    }
+}
+
+/// The types of all binders inside a block.
+fn collect_types(block: &Block, types: &mut Vec<(Var, Type)>) {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        for statement in &block.statements {
+            types.extend(statement.binders.iter().map(|binder| (binder.var, binder.ty.clone())));
+            collect_op_types(&statement.op, types);
+            for scope in statement.op.scopes() {
+                collect_types(scope.block, types);
+            }
+        }
+    });
+}
+
+fn collect_op_types(op: &Op, types: &mut Vec<(Var, Type)>) {
+    let mut binders = |all: &[Binder]| types.extend(all.iter().map(|binder| (binder.var, binder.ty.clone())));
+    match op {
+        Op::Match { arms, .. } => arms.iter().for_each(|arm| binders(&arm.binders)),
+        Op::Closure(lambda) => binders(&lambda.params),
+        Op::Reduce { op, .. } | Op::Scan { op, .. } | Op::Hist { op, .. } => binders(&op.params),
+        Op::Loop(parts) => {
+            binders(&parts.carry);
+            if let chadwick_core::LoopForm::For { index, .. } = &parts.form {
+                binders(std::slice::from_ref(index));
+            }
+        }
+        Op::Differentiate(parts) => binders(&parts.function.params),
+        Op::Custom(parts) => {
+            binders(&parts.function.params);
+            binders(&parts.rule.params);
+        }
+        Op::WithAccumulators { handles, .. } => binders(handles),
+        _ => {}
+    }
+    let space: &[Axis] = match op {
+        Op::Build { space, .. } | Op::Reduce { space, .. } | Op::Hist { space, .. } | Op::Scatter { space, .. } => space,
+        Op::Scan { axis, .. } => std::slice::from_ref(axis),
+        _ => &[],
+    };
+    types.extend(space.iter().map(|axis| (axis.var, Type::I64)));
+}
+
+/// Sizes that are to be taken from the value.
+pub fn unknown_sizes(ty: &Type) -> Vec<Size> {
+    vec![Size::FromValue; ty.rank()]
+}
+
+/// An array in a box, so that arrays of different sizes can stand in one array.
+pub fn boxed(ty: Type) -> Type {
+    Type::Sum(Rc::from([chadwick_core::Constructor { name: Name::from("box"), payload: vec![ty] }]))
+}
+
+/// An array type with one more axis in front.
+pub fn with_axis(ty: &Type) -> Type {
+    ty.clone().array([Dim::Any])
+}

@@ -1,0 +1,239 @@
+//! Derivative operators are replaced by code, innermost first.
+
+use crate::activity;
+use crate::context::{Context, with_axis};
+use crate::forward::{Forward, ForwardFunctions};
+use crate::reverse::{Reverse, ReverseFunctions};
+use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Mode, Op, Program, Statement, Type};
+use chadwick_source::{Diagnostic, Span};
+use rustc_hash::FxHashMap;
+
+/// Replaces every derivative operator of a first-order program by code.
+pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
+    let count = program.functions.len();
+    let mut expander = Expander {
+        context: Context::new(program),
+        forward: ForwardFunctions::default(),
+        reverse: ReverseFunctions::default(),
+        states: FxHashMap::default(),
+    };
+    for function in 0..count {
+        expander.function(FunctionId(function as u32), Span::default());
+    }
+    let errors = expander.context.errors;
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Done,
+}
+
+struct Expander<'p> {
+    context: Context<'p>,
+    forward: ForwardFunctions,
+    reverse: ReverseFunctions,
+    states: FxHashMap<FunctionId, State>,
+}
+
+impl Expander<'_> {
+    /// Expands the derivatives inside a function, once.
+    fn function(&mut self, function: FunctionId, span: Span) {
+        match self.states.get(&function) {
+            Some(State::Done) => return,
+            Some(State::Open) => {
+                self.context.unsupported(span, "a function inside its own definition");
+                return;
+            }
+            None => {}
+        }
+        let Some(source) = self.context.program().functions.get(function.0 as usize) else { return };
+        if !has_derivative(&source.body) {
+            self.states.insert(function, State::Done);
+            return;
+        }
+        self.states.insert(function, State::Open);
+        let body = source.body.clone();
+        let body = self.block(&body);
+        self.context.b.program_mut().functions[function.0 as usize].body = body;
+        self.states.insert(function, State::Done);
+    }
+
+    fn block(&mut self, block: &Block) -> Block {
+        self.context.b.push_block();
+        for statement in &block.statements {
+            match &statement.op {
+                Op::Differentiate(parts) => self.differentiate(statement, parts),
+                op if op.scopes().iter().any(|scope| has_derivative(scope.block)) => {
+                    let op = op.clone().map_blocks(&mut |block| self.block(&block));
+                    self.context.push_statement(Statement { op, ..statement.clone() });
+                }
+                _ => self.context.push_statement(statement.clone()),
+            }
+        }
+        self.context.b.pop_block(block.results.clone())
+    }
+
+    fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
+        let span = statement.span;
+        let mut parts = parts.clone();
+        if has_derivative(&parts.function.body) {
+            parts.function.body = self.block(&parts.function.body);
+        }
+        let mut called = Vec::new();
+        calls(&parts.function.body, &mut called);
+        let mut at = 0;
+        while at < called.len() {
+            self.function(called[at], span);
+            if let Some(function) = self.context.program().functions.get(called[at].0 as usize) {
+                calls(&function.body.clone(), &mut called);
+            }
+            at += 1;
+        }
+        if !self.context.errors.is_empty() {
+            return;
+        }
+        match parts.mode {
+            Mode::Jvp => {
+                let values = self.jvp(&parts, &parts.seeds, parts.with_primal, span);
+                self.bind(&statement.binders, values, span);
+            }
+            Mode::Vjp => {
+                let values = self.vjp(&parts, span);
+                self.bind(&statement.binders, values, span);
+            }
+            Mode::Jmp => self.jmp(statement, &parts),
+            Mode::Mjp => self.mjp(statement, &parts),
+        }
+    }
+
+    fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
+        self.context.push_statement(Statement { binders: binders.to_vec(), op: Op::Copy(values), span });
+    }
+
+    /// Emits the function at its arguments with tangents; the primal results come first if asked for.
+    fn jvp(&mut self, parts: &Differentiate, seeds: &[Atom], with_primal: bool, span: Span) -> Vec<Atom> {
+        let lambda = self.context.copy_lambda(&parts.function);
+        for (param, arg) in lambda.params.iter().zip(&parts.args) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+        }
+        let tangents: FxHashMap<_, _> = lambda
+            .params
+            .iter()
+            .zip(seeds)
+            .filter(|(param, _)| self.context.carries(&param.ty))
+            .map(|(param, seed)| (param.var, seed.clone()))
+            .collect();
+        let active = activity::active_variables(self.context.program(), &lambda.body, tangents.keys().copied(), false);
+        let wanted = vec![true; lambda.results.len()];
+        let mut forward = Forward { context: &mut self.context, functions: &mut self.forward, active, tangents };
+        let mut values = forward.inline(&lambda.body, &wanted);
+        if !with_primal {
+            values.drain(..lambda.results.len());
+        }
+        values
+    }
+
+    fn jmp(&mut self, statement: &Statement, parts: &Differentiate) {
+        let span = statement.span;
+        let count = parts.count.clone().unwrap_or(Atom::i64(0));
+        let index = self.context.fresh("seed", Type::I64).var;
+        self.context.b.push_block();
+        let seeds = self.seeds_at(&parts.seeds, index, span);
+        let results = self.jvp(parts, &seeds, false, span);
+        let types: Vec<Type> = results.iter().map(|result| self.context.type_of(result)).collect();
+        let body = self.context.b.pop_block(results);
+        let primal = if parts.with_primal { self.primal(parts, span) } else { Vec::new() };
+        let inner = self.inner_sizes(&types, parts, span);
+        let space = vec![Axis { var: index, size: count }];
+        let types = types.iter().map(with_axis).collect();
+        let tangents = self.context.b.push(Op::Build { space, body, inner }, types, span);
+        self.bind(&statement.binders, [primal, tangents].concat(), span);
+    }
+
+    fn primal(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
+        let lambda = self.context.copy_lambda(&parts.function);
+        for (param, arg) in lambda.params.iter().zip(&parts.args) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+        }
+        lambda.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+        lambda.body.results
+    }
+
+    /// Inner sizes of results that are only known once the function has run: with no seeds at all, from a run of the primal.
+    fn inner_sizes(&mut self, types: &[Type], parts: &Differentiate, span: Span) -> Vec<Vec<chadwick_core::Size>> {
+        if types.iter().all(|ty| ty.rank() == 0) {
+            return vec![Vec::new(); types.len()];
+        }
+        let primal = self.primal(parts, span);
+        primal.iter().map(|value| self.sizes_of(value, span)).collect()
+    }
+
+    fn sizes_of(&mut self, value: &Atom, span: Span) -> Vec<chadwick_core::Size> {
+        let rank = self.context.type_of(value).rank();
+        (0..rank)
+            .map(|axis| chadwick_core::Size::Known(self.context.emit_one(Op::Dim { array: value.clone(), axis }, span)))
+            .collect()
+    }
+
+    fn seeds_at(&mut self, seeds: &[Atom], index: chadwick_core::Var, span: Span) -> Vec<Atom> {
+        seeds
+            .iter()
+            .map(|seed| self.context.emit_one(Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] }, span))
+            .collect()
+    }
+
+    /// Emits the function and its reverse sweep.
+    fn vjp(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
+        let lambda = self.context.copy_lambda(&parts.function);
+        for (param, arg) in lambda.params.iter().zip(&parts.args) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+        }
+        let reverse = Reverse::new(&mut self.context, &mut self.reverse, &lambda);
+        let (results, cotangents) = reverse.gradient(&lambda, &parts.seeds, span);
+        if parts.with_primal { [results, cotangents].concat() } else { cotangents }
+    }
+
+    /// One primal run, then the reverse sweep for each seed.
+    fn mjp(&mut self, statement: &Statement, parts: &Differentiate) {
+        let span = statement.span;
+        let count = parts.count.clone().unwrap_or(Atom::i64(0));
+        let lambda = self.context.copy_lambda(&parts.function);
+        for (param, arg) in lambda.params.iter().zip(&parts.args) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+        }
+        let index = self.context.fresh("seed", Type::I64).var;
+        self.context.b.push_block();
+        let seeds = self.seeds_at(&parts.seeds, index, span);
+        let seed_statements = self.context.b.pop_block(Vec::new()).statements;
+        let reverse = Reverse::new(&mut self.context, &mut self.reverse, &lambda);
+        let (results, forward, dual) = reverse.split_gradient(&lambda, &seeds, span);
+        forward.into_iter().for_each(|statement| self.context.push_statement(statement));
+        let inner: Vec<_> = lambda.params.iter().map(|param| self.sizes_of(&Atom::Var(param.var), span)).collect();
+        let types = lambda.params.iter().map(|param| with_axis(&param.ty)).collect();
+        let body = Block { statements: [seed_statements, dual.statements].concat(), results: dual.results };
+        let space = vec![Axis { var: index, size: count }];
+        let cotangents = self.context.b.push(Op::Build { space, body, inner }, types, span);
+        let values = if parts.with_primal { [results, cotangents].concat() } else { cotangents };
+        self.bind(&statement.binders, values, span);
+    }
+}
+
+fn has_derivative(block: &Block) -> bool {
+    block.statements.iter().any(|statement| {
+        matches!(statement.op, Op::Differentiate(_)) || statement.op.scopes().iter().any(|scope| has_derivative(scope.block))
+    })
+}
+
+/// The functions called in a block, each once.
+fn calls(block: &Block, found: &mut Vec<FunctionId>) {
+    for statement in &block.statements {
+        if let Op::Call { function, .. } = &statement.op
+            && !found.contains(function)
+        {
+            found.push(*function);
+        }
+        statement.op.scopes().iter().for_each(|scope| calls(scope.block, found));
+    }
+}

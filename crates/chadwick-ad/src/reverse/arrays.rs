@@ -1,0 +1,335 @@
+//! Duals of the parallel array forms.
+//!
+//! Many iterations contribute to one variable from outside, so the dual body accumulates: an accumulator is opened around the dual for
+//! each such variable that has none yet, starting from what was contributed so far.
+
+use super::{Cotangent, Cotangents, Reverse};
+use chadwick_core::visit::free_variables;
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var};
+use chadwick_source::{Name, Span};
+use std::rc::Rc;
+
+impl Reverse<'_, '_> {
+    pub(super) fn build(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        inner: &[Vec<Size>],
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let split = self.parallel(space, body, cotangents, span, |reverse, own| {
+            for (result, incoming) in body.results.iter().zip(&incoming) {
+                if let Some(incoming) = incoming
+                    && reverse.is_active(result)
+                {
+                    let op = Op::Index { array: incoming.clone(), indices: indices.clone() };
+                    let part = reverse.context.emit_one(op, span);
+                    reverse.add(own, result, part, span);
+                }
+            }
+        });
+        let tapes: Vec<Binder> =
+            split.types.iter().map(|ty| self.context.fresh("tape", ty.clone().array(vec![Dim::Any; space.len()]))).collect();
+        self.close(&split, &tapes, cotangents, span);
+        let body = Block { statements: split.forward, results: [body.results.clone(), split.values].concat() };
+        let op = Op::Build { space: space.to_vec(), body, inner: [inner.to_vec(), split.inner].concat() };
+        Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
+    }
+
+    /// A reduction by addition: every element gets the cotangent of the sum.
+    pub(super) fn sum_reduction(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let Op::Reduce { op, neutral, commutative, .. } = &statement.op else { return statement.clone() };
+        for (neutral, incoming) in neutral.iter().zip(&incoming) {
+            if let Some(incoming) = incoming {
+                self.add(cotangents, neutral, incoming.clone(), span);
+            }
+        }
+        let split = self.parallel(space, body, cotangents, span, |reverse, own| {
+            for (result, incoming) in body.results.iter().zip(&incoming) {
+                if let Some(incoming) = incoming {
+                    reverse.add(own, result, incoming.clone(), span);
+                }
+            }
+        });
+        let reduce = |body: Block| Op::Reduce {
+            space: space.to_vec(),
+            op: op.clone(),
+            neutral: neutral.clone(),
+            body,
+            commutative: *commutative,
+        };
+        if split.saved.is_empty() {
+            self.close(&split, &[], cotangents, span);
+            let body = Block { statements: split.forward, results: body.results.clone() };
+            return Statement { binders: statement.binders.clone(), op: reduce(body), span };
+        }
+        // What is kept makes the elements a build of their own, over which the reduction runs; the two are one statement for our caller.
+        let rank = space.len();
+        let tapes: Vec<Binder> =
+            split.types.iter().map(|ty| self.context.fresh("tape", ty.clone().array(vec![Dim::Any; rank]))).collect();
+        self.close(&split, &tapes, cotangents, span);
+        let count = body.results.len();
+        let elements: Vec<Binder> = body
+            .results
+            .iter()
+            .map(|result| {
+                let ty = super::control::any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; rank]);
+                self.context.fresh("", ty)
+            })
+            .collect();
+        let element_sizes: Vec<Vec<Size>> =
+            elements.iter().map(|element| vec![Size::FromValue; element.ty.rank() - rank]).collect();
+        let build_body = Block { statements: split.forward, results: [body.results.clone(), split.values].concat() };
+        let build = Op::Build { space: space.to_vec(), body: build_body, inner: [element_sizes, split.inner].concat() };
+        let again: Vec<Axis> =
+            space.iter().map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
+        let indices: Vec<Atom> = again.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let reduce_body = self.context.block(|context| {
+            elements
+                .iter()
+                .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
+                .collect()
+        });
+        let reduce = Op::Reduce {
+            space: again,
+            op: op.clone(),
+            neutral: neutral.clone(),
+            body: reduce_body,
+            commutative: *commutative,
+        };
+        // One statement with both inside: a recomputable block is the plainest wrapper that binds several results.
+        let sums: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let tape_results: Vec<Binder> = tapes.iter().map(|tape| self.context.fresh("", tape.ty.clone())).collect();
+        let statements = vec![
+            Statement { binders: [elements, tape_results.clone()].concat(), op: build, span },
+            Statement { binders: sums.clone(), op: reduce, span },
+        ];
+        let results = sums.iter().take(count).chain(&tape_results).map(|binder| Atom::Var(binder.var)).collect();
+        let op = Op::Recompute(Block { statements, results });
+        Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
+    }
+
+    /// A histogram of sums: the destination keeps its cotangent, every value in range gets that of its bin.
+    pub(super) fn histogram(&mut self, statement: &Statement, incoming: Vec<Option<Atom>>, cotangents: &mut Cotangents) -> Statement {
+        let span = statement.span;
+        let Op::Hist { space, dest, rank, op, neutral, body } = &statement.op else { return statement.clone() };
+        let rank = *rank;
+        let split = self.parallel(space, body, cotangents, span, |reverse, own| {
+            for (value, incoming) in body.results[rank..].iter().zip(&incoming) {
+                if let Some(incoming) = incoming
+                    && reverse.is_active(value)
+                {
+                    let part = reverse.bin(incoming, &body.results[..rank], value, span);
+                    reverse.add(own, value, part, span);
+                }
+            }
+        });
+        for (dest, incoming) in dest.iter().zip(&incoming) {
+            if let Some(incoming) = incoming {
+                self.add(cotangents, dest, incoming.clone(), span);
+            }
+        }
+        if split.saved.is_empty() {
+            self.close(&split, &[], cotangents, span);
+            let body = Block { statements: split.forward, results: body.results.clone() };
+            let op = Op::Hist { space: space.clone(), dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body };
+            return Statement { binders: statement.binders.clone(), op, span };
+        }
+        let tapes: Vec<Binder> =
+            split.types.iter().map(|ty| self.context.fresh("tape", ty.clone().array(vec![Dim::Any; space.len()]))).collect();
+        self.close(&split, &tapes, cotangents, span);
+        let tape_results: Vec<Binder> = tapes.iter().map(|tape| self.context.fresh("", tape.ty.clone())).collect();
+        // Indices and values are made once, together with what is kept.
+        let axes = space.len();
+        let elements: Vec<Binder> = body
+            .results
+            .iter()
+            .map(|result| {
+                let ty = super::control::any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; axes]);
+                self.context.fresh("", ty)
+            })
+            .collect();
+        let sizes: Vec<Vec<Size>> = elements.iter().map(|element| vec![Size::FromValue; element.ty.rank() - axes]).collect();
+        let build_body = Block { statements: split.forward, results: [body.results.clone(), split.values].concat() };
+        let build = Op::Build { space: space.clone(), body: build_body, inner: [sizes, split.inner].concat() };
+        let again: Vec<Axis> =
+            space.iter().map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
+        let indices: Vec<Atom> = again.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let hist_body = self.context.block(|context| {
+            elements
+                .iter()
+                .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
+                .collect()
+        });
+        let hist =
+            Op::Hist { space: again, dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body: hist_body };
+        let bins: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let statements = vec![
+            Statement { binders: [elements, tape_results.clone()].concat(), op: build, span },
+            Statement { binders: bins.clone(), op: hist, span },
+        ];
+        let results = bins.iter().chain(&tape_results).map(|binder| Atom::Var(binder.var)).collect();
+        let op = Op::Recompute(Block { statements, results });
+        Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
+    }
+
+    /// The cotangent of a bin, or zero where the index is out of range.
+    fn bin(&mut self, bins: &Atom, indices: &[Atom], value: &Atom, span: Span) -> Atom {
+        let mut inside = Atom::bool(true);
+        for (axis, index) in indices.iter().enumerate() {
+            let size = self.context.emit_one(Op::Dim { array: bins.clone(), axis }, span);
+            let at_least = self.context.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![Atom::i64(0), index.clone()], span);
+            let below = self.context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![index.clone(), size], span);
+            for condition in [at_least, below] {
+                inside = match inside {
+                    Atom::Const(Const::Bool(true)) => condition,
+                    inside => self.context.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![inside, condition], span),
+                };
+            }
+        }
+        let then = self.context.block(|context| {
+            vec![context.emit_one(Op::Index { array: bins.clone(), indices: indices.to_vec() }, span)]
+        });
+        let value = value.clone();
+        self.context.b.push_block();
+        let zero = match &value {
+            Atom::Var(var) => self.zero(*var, span),
+            constant => constant.clone(),
+        };
+        let otherwise = self.context.b.pop_block(vec![zero]);
+        let ty = super::control::any_sizes(&self.context.type_of(&value));
+        let op = Op::If { condition: inside, then, otherwise };
+        self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    /// Splits the body of a parallel form. `seed` puts the cotangents of the body's results in.
+    fn parallel(
+        &mut self,
+        space: &[Axis],
+        body: &Block,
+        cotangents: &mut Cotangents,
+        span: Span,
+        seed: impl FnOnce(&mut Self, &mut Cotangents),
+    ) -> Parallel {
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        let outside: Vec<Var> = free_variables(body)
+            .into_iter()
+            .filter(|var| self.is_active(&Atom::Var(*var)) && !axes.contains(var))
+            .filter(|var| !self.finals.contains_key(var))
+            .collect();
+        let mut own = Cotangents::default();
+        let mut opened = Vec::new();
+        for var in outside {
+            match cotangents.get(&var) {
+                Some(Cotangent::Handle(handle)) => {
+                    own.insert(var, Cotangent::Handle(handle.clone()));
+                }
+                _ => {
+                    let ty = Type::Accumulator(Rc::new(super::control::any_sizes(&self.context.var_type(var))));
+                    let handle = self.context.fresh(Name::from(format!("{}_ct", self.context.name(var))), ty);
+                    own.insert(var, Cotangent::Handle(Atom::Var(handle.var)));
+                    opened.push((var, handle));
+                }
+            }
+        }
+        self.context.b.push_block();
+        seed(self, &mut own);
+        let forward = self.split(body, &axes, &mut own);
+        let dual = self.context.b.pop_block(Vec::new());
+        let needs = self.needs(&forward, &dual, &[], &axes);
+        let kept = self.keep(&needs.saved, forward, &[], span);
+        let again = needs.again;
+        Parallel {
+            space: space.to_vec(),
+            opened,
+            saved: needs.saved,
+            again,
+            dual,
+            forward: kept.forward,
+            values: kept.values,
+            types: kept.types,
+            inner: kept.inner,
+            boxed: kept.boxed,
+        }
+    }
+
+    /// Emits the dual of a parallel form: reads the tapes, contributes, and takes the accumulated cotangents out again.
+    fn close(&mut self, split: &Parallel, tapes: &[Binder], cotangents: &mut Cotangents, span: Span) {
+        if split.dual.statements.is_empty() {
+            return;
+        }
+        let init: Vec<Atom> = split.opened.iter().map(|(var, _)| self.value_or_zero(cotangents, *var, span)).collect();
+        let space: Vec<Axis> = split
+            .space
+            .iter()
+            .map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() })
+            .collect();
+        let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        self.context.b.push_block();
+        let mut replace: Vec<(Var, Atom)> =
+            split.space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
+        for ((var, tape), is_boxed) in split.saved.iter().zip(tapes).zip(&split.boxed) {
+            let value = self.context.emit_one(Op::Index { array: Atom::Var(tape.var), indices: indices.clone() }, span);
+            replace.push((*var, if *is_boxed { self.unbox(value, *var, span) } else { value }));
+        }
+        let whole = Block { statements: [split.again.clone(), split.dual.statements.clone()].concat(), results: Vec::new() };
+        let copy = self.context.copy_block(&whole, replace);
+        copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        let body = self.context.b.pop_block(Vec::new());
+        let each = Statement { binders: Vec::new(), op: Op::Build { space, body, inner: Vec::new() }, span };
+        if split.opened.is_empty() {
+            self.context.push_statement(each);
+            return;
+        }
+        let handles: Vec<Binder> = split.opened.iter().map(|(_, handle)| handle.clone()).collect();
+        let body = Block { statements: vec![each], results: Vec::new() };
+        let types = split.opened.iter().map(|(var, _)| super::control::any_sizes(&self.context.var_type(*var))).collect();
+        let finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
+        for ((var, _), last) in split.opened.iter().zip(finals) {
+            cotangents.insert(*var, Cotangent::Value(last));
+        }
+    }
+}
+
+/// The body of a parallel form after the split.
+struct Parallel {
+    space: Vec<Axis>,
+    opened: Vec<(Var, Binder)>,
+    saved: Vec<Var>,
+    again: Vec<Statement>,
+    dual: Block,
+    forward: Vec<Statement>,
+    values: Vec<Atom>,
+    types: Vec<Type>,
+    inner: Vec<Vec<Size>>,
+    boxed: Vec<bool>,
+}
+
+/// Whether an operator adds component by component.
+pub(super) fn is_addition(op: &Lambda) -> bool {
+    let count = op.results.len();
+    if op.params.len() != 2 * count || op.body.statements.len() != count {
+        return false;
+    }
+    op.body.results.iter().enumerate().all(|(at, result)| {
+        op.body.statements.iter().any(|statement| match (&statement.op, statement.binders.as_slice()) {
+            (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [binder]) => {
+                *result == Atom::Var(binder.var)
+                    && args.as_slice() == [Atom::Var(op.params[at].var), Atom::Var(op.params[count + at].var)]
+            }
+            _ => false,
+        })
+    })
+}

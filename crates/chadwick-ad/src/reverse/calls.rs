@@ -1,0 +1,327 @@
+//! Duals of calls, custom rules and accumulators.
+//!
+//! A function becomes two: the forward one also returns a tape, the dual one takes the tape and the cotangents of the results. Cotangents of
+//! array arguments are accumulated through handles, so that a call costs what it touches and not what it is given.
+
+use super::{Cotangent, Cotangents, Reverse, SplitFunction};
+use crate::activity;
+use crate::context::Context;
+use chadwick_core::{
+    Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition, TypeId,
+    Var,
+};
+use chadwick_source::{Name, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+impl Reverse<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        statement: &Statement,
+        function: FunctionId,
+        args: &[Atom],
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let mask: Vec<bool> = args.iter().map(|arg| self.is_active(arg)).collect();
+        let split = self.function(function, &mask, span);
+        let tape = self.context.fresh("tape", Type::Named(split.tape));
+        let mut dual_args = vec![Atom::Var(tape.var)];
+        for ((binder, incoming), wanted) in statement.binders.iter().zip(incoming).zip(&split.results) {
+            if *wanted {
+                dual_args.push(match incoming {
+                    Some(incoming) => incoming,
+                    None => self.zero(binder.var, span),
+                });
+            }
+        }
+        // Arrays are accumulated into, everything else comes back as a value.
+        let mut opened: Vec<(Var, Binder)> = Vec::new();
+        let mut returned: Vec<Atom> = Vec::new();
+        for (arg, wanted) in args.iter().zip(&mask) {
+            let (true, Atom::Var(var)) = (*wanted, arg) else { continue };
+            let ty = super::control::any_sizes(&self.context.var_type(*var));
+            if !is_flat_array(&ty) {
+                returned.push(arg.clone());
+                continue;
+            }
+            if let Some(Cotangent::Handle(handle)) = cotangents.get(var) {
+                dual_args.push(handle.clone());
+                continue;
+            }
+            let known = opened.iter().find(|(other, _)| other == var).map(|(_, handle)| handle.var);
+            let handle = known.unwrap_or_else(|| {
+                let name = Name::from(format!("{}_ct", self.context.name(*var)));
+                let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
+                opened.push((*var, handle.clone()));
+                handle.var
+            });
+            dual_args.push(Atom::Var(handle));
+        }
+        let types: Vec<Type> = returned.iter().map(|arg| self.context.type_of(arg)).collect();
+        let results = if opened.is_empty() {
+            self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types, span)
+        } else {
+            let init = opened.iter().map(|(var, _)| self.value_or_zero(cotangents, *var, span)).collect();
+            self.context.b.push_block();
+            let results = self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types.clone(), span);
+            let body = self.context.b.pop_block(results);
+            let handles: Vec<Binder> = opened.iter().map(|(_, handle)| handle.clone()).collect();
+            let finals = opened.iter().map(|(var, _)| super::control::any_sizes(&self.context.var_type(*var)));
+            let all_types = finals.chain(types).collect();
+            let mut all = self.context.b.push(Op::WithAccumulators { handles, init, body }, all_types, span);
+            let results = all.split_off(opened.len());
+            for ((var, _), last) in opened.iter().zip(all) {
+                cotangents.insert(*var, Cotangent::Value(last));
+            }
+            results
+        };
+        for (arg, result) in returned.iter().zip(results) {
+            self.add(cotangents, arg, result, span);
+        }
+        let binders = [statement.binders.clone(), vec![tape]].concat();
+        Statement { binders, op: Op::Call { function: split.forward, args: args.to_vec() }, span }
+    }
+
+    /// Both halves of a function whose masked arguments are active.
+    fn function(&mut self, function: FunctionId, mask: &[bool], span: Span) -> SplitFunction {
+        let key = (function, mask.to_vec());
+        if let Some(known) = self.functions.get(&key) {
+            return known.clone();
+        }
+        let source = self.context.program().functions[function.0 as usize].clone();
+        let lambda = Lambda { params: source.params, results: source.results.clone(), body: source.body };
+        let lambda = self.context.copy_lambda(&lambda);
+        let results: Vec<bool> = activity::active_results(self.context.program(), function, mask, true)
+            .iter()
+            .zip(&source.results)
+            .map(|(active, ty)| *active && self.context.carries(ty))
+            .collect();
+        let types = &mut self.context.b.program_mut().types;
+        types.push(TypeDefinition { name: Name::from(format!("{}_tape", source.name)), constructors: Vec::new() });
+        let tape = TypeId(types.len() as u32 - 1);
+
+        let active_params: Vec<Binder> =
+            lambda.params.iter().zip(mask).filter(|(_, wanted)| **wanted).map(|(param, _)| param.clone()).collect();
+        let tape_param = self.context.fresh("tape", Type::Named(tape));
+        let mut dual_params = vec![tape_param.clone()];
+        let mut seeds = Vec::new();
+        for ((result, wanted), ty) in lambda.body.results.iter().zip(&results).zip(&lambda.results) {
+            if *wanted {
+                let seed = self.context.fresh("ct", super::control::any_sizes(ty));
+                seeds.push((result.clone(), Atom::Var(seed.var)));
+                dual_params.push(seed);
+            }
+        }
+        let mut cotangents = Cotangents::default();
+        let mut returned: Vec<Binder> = Vec::new();
+        for param in &active_params {
+            let ty = super::control::any_sizes(&param.ty);
+            if is_flat_array(&ty) {
+                let name = Name::from(format!("{}_ct", self.context.name(param.var)));
+                let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
+                cotangents.insert(param.var, Cotangent::Handle(Atom::Var(handle.var)));
+                dual_params.push(handle);
+            } else {
+                returned.push(param.clone());
+            }
+        }
+        let returned_types: Vec<Type> = returned.iter().map(|param| param.ty.clone()).collect();
+        let forward_types = [lambda.results.clone(), vec![Type::Named(tape)]].concat();
+        let forward_name = Name::from(format!("{}_fwd", source.name));
+        let forward = self.context.reserve(forward_name, lambda.params.clone(), forward_types, source.span);
+        let dual = self.context.reserve(Name::from(format!("{}_rev", source.name)), dual_params, returned_types.clone(), source.span);
+        let split = SplitFunction { forward, dual, tape, results };
+        self.functions.insert(key, split.clone());
+
+        let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
+        let active = activity::active_variables(self.context.program(), &lambda.body, inputs, true);
+        let mut inner = Reverse {
+            context: self.context,
+            functions: self.functions,
+            active,
+            sizes: Vec::new(),
+            finals: FxHashMap::default(),
+        };
+        let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
+        let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();
+        self.context.b.program_mut().types[tape.0 as usize].constructors =
+            vec![Constructor { name: Name::from("tape"), payload: payload.clone() }];
+
+        // Forward: results and tape.
+        self.context.b.push_block();
+        statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        let record =
+            self.context.construct(&Type::Named(tape), 0, saved.iter().map(|var| Atom::Var(*var)).collect(), span);
+        let body = self.context.b.pop_block([lambda.body.results.clone(), record].concat());
+        self.context.b.program_mut().functions[forward.0 as usize].body = body;
+
+        // Dual: the tape is opened first.
+        let binders: Vec<Binder> = payload.into_iter().map(|ty| self.context.fresh("", ty)).collect();
+        let replace: Vec<(Var, Atom)> = saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var))).collect();
+        let body = self.context.copy_block(&dual_body, replace);
+        self.context.b.push_block();
+        let arms = vec![Arm { tag: 0, binders, body }];
+        let op = Op::Match { scrutinee: Atom::Var(tape_param.var), arms, otherwise: None };
+        let results = self.context.b.push(op, returned_types, span);
+        let body = self.context.b.pop_block(results);
+        self.context.b.program_mut().functions[dual.0 as usize].body = body;
+        split
+    }
+
+    /// The forward statements of a function, what its dual needs, and the dual.
+    fn halves(
+        &mut self,
+        lambda: &Lambda,
+        seeds: &[(Atom, Atom)],
+        mut cotangents: Cotangents,
+        returned: &[Binder],
+        span: Span,
+    ) -> (Vec<Statement>, Vec<Var>, Block) {
+        self.context.b.push_block();
+        for (result, seed) in seeds {
+            self.add(&mut cotangents, result, seed.clone(), span);
+        }
+        let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
+        let forward = self.split(&lambda.body, &params, &mut cotangents);
+        let results = returned.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
+        let dual = self.context.b.pop_block(results);
+        let forward = self.place_sizes(forward, &params);
+        let needs = self.needs(&forward, &dual, &params, &[]);
+        let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
+        (forward, needs.saved, whole)
+    }
+
+    pub(super) fn custom(
+        &mut self,
+        statement: &Statement,
+        custom: &Custom,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        if custom.kind == CustomKind::Jvp {
+            // Reverse mode differentiates the function itself.
+            return self.inlined(statement, &custom.function, &custom.args, incoming, cotangents);
+        }
+        let tape = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let tapes: Vec<Binder> =
+            custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", super::control::any_sizes(ty))).collect();
+        let mut rule_args: Vec<Atom> = match custom.kind {
+            CustomKind::Vjp => statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect(),
+            _ => tapes.iter().map(|binder| Atom::Var(binder.var)).collect(),
+        };
+        for (binder, incoming) in statement.binders.iter().zip(incoming) {
+            rule_args.push(match incoming {
+                Some(incoming) => incoming,
+                None => self.zero(binder.var, span),
+            });
+        }
+        let rule = self.context.copy_lambda(&custom.rule);
+        for (param, arg) in rule.params.iter().zip(rule_args) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg]), span });
+        }
+        rule.body.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        for (arg, contribution) in custom.args.iter().zip(rule.body.results) {
+            self.add(cotangents, arg, contribution, span);
+        }
+        // The function itself is only run; its tape results, if any, come first.
+        let params: Vec<(Var, Atom)> =
+            custom.function.params.iter().zip(&custom.args).map(|(param, arg)| (param.var, arg.clone())).collect();
+        let body = self.context.copy_block(&custom.function.body, params);
+        Statement { binders: [tapes, statement.binders.clone()].concat(), op: Op::Recompute(body), span }
+    }
+
+    /// The statement as the body of a lambda at its arguments.
+    fn inlined(
+        &mut self,
+        statement: &Statement,
+        lambda: &Lambda,
+        args: &[Atom],
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let copies = lambda.params.iter().zip(args).map(|(param, arg)| Statement {
+            binders: vec![param.clone()],
+            op: Op::Copy(vec![arg.clone()]),
+            span,
+        });
+        for (param, arg) in lambda.params.iter().zip(args) {
+            if self.is_active(arg) {
+                self.active.insert(param.var);
+            }
+        }
+        let statements = copies.chain(lambda.body.statements.iter().cloned()).collect();
+        let block = Block { statements, results: lambda.body.results.clone() };
+        let empty = Block::default();
+        let as_pair = Statement { op: Op::Par { left: block.clone(), right: empty.clone() }, ..statement.clone() };
+        self.par(&as_pair, &block, &empty, incoming, cotangents)
+    }
+
+    // -------------------------------------------------------------------------------------------------------- accumulators
+
+    /// Accumulators of the program itself. Whatever was added at a place gets the final cotangent of that place.
+    pub(super) fn with_accumulators(
+        &mut self,
+        statement: &Statement,
+        handles: &[Binder],
+        init: &[Atom],
+        body: &Block,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let (finals, results) = incoming.split_at(handles.len().min(incoming.len()));
+        let mut values = Vec::new();
+        for ((handle, incoming), binder) in handles.iter().zip(finals).zip(&statement.binders) {
+            let value = match incoming {
+                Some(value) => value.clone(),
+                None => self.zero(binder.var, span),
+            };
+            self.finals.insert(handle.var, value.clone());
+            values.push(value);
+        }
+        let (block, tapes) = self.accumulating_body(body, results, cotangents, span);
+        for (init, value) in init.iter().zip(values) {
+            self.add(cotangents, init, value, span);
+        }
+        let op = Op::WithAccumulators { handles: handles.to_vec(), init: init.to_vec(), body: block };
+        Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
+    }
+
+    fn accumulating_body(
+        &mut self,
+        body: &Block,
+        incoming: &[Option<Atom>],
+        cotangents: &mut Cotangents,
+        span: Span,
+    ) -> (Block, Vec<Binder>) {
+        self.part_of_pair(body, incoming, cotangents, span)
+    }
+
+    pub(super) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom, cotangents: &mut Cotangents, span: Span) {
+        let Atom::Var(handle) = handle else { return };
+        let Some(mut part) = self.finals.get(handle).cloned() else { return };
+        if !self.is_active(value) {
+            return;
+        }
+        for step in path {
+            part = match step {
+                PathStep::Index(indices) => self.context.emit_one(Op::Index { array: part, indices: indices.clone() }, span),
+                PathStep::Slice(dims) => self.context.emit_one(Op::Slice { array: part, dims: dims.clone() }, span),
+                PathStep::Payload { .. } => {
+                    self.context.unsupported(span, "an accumulator into a constructor");
+                    return;
+                }
+            };
+        }
+        self.add(cotangents, value, part, span);
+    }
+}
+
+/// An array of numbers: its zero needs only sizes, and it can be accumulated into.
+fn is_flat_array(ty: &Type) -> bool {
+    ty.rank() > 0 && Context::is_flat(ty)
+}

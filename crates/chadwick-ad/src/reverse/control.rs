@@ -1,0 +1,602 @@
+//! Duals of conditionals, matches, loops, parallel pairs and recomputed blocks.
+
+use super::tape::{Needs, has_default};
+use super::{Cotangent, Cotangents, Reverse};
+use crate::context::{boxed, with_axis};
+use chadwick_core::visit::free_variables;
+use chadwick_core::{
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Statement, Type, Var,
+};
+use chadwick_source::{Name, Span};
+use std::rc::Rc;
+
+/// One branch after the split.
+struct Branch {
+    tag: Option<u32>,
+    binders: Vec<Binder>,
+    forward: Vec<Statement>,
+    results: Vec<Atom>,
+    dual: Vec<Statement>,
+    cotangents: Cotangents,
+}
+
+/// A place on the tape of a conditional, shared by the branches.
+struct Slot {
+    binder: Binder,
+    /// Whether the value is wrapped as an option because its type has no default.
+    optional: bool,
+}
+
+impl Reverse<'_, '_> {
+    /// `If` and `Match`. The dual takes the same branch again; values that the branch's dual needs go through slots that all branches fill.
+    pub(super) fn branches(&mut self, statement: &Statement, incoming: Vec<Option<Atom>>, cotangents: &mut Cotangents) -> Statement {
+        let span = statement.span;
+        let sources: Vec<(Option<u32>, Vec<Binder>, &Block)> = match &statement.op {
+            Op::If { then, otherwise, .. } => vec![(None, Vec::new(), then), (None, Vec::new(), otherwise)],
+            Op::Match { arms, otherwise, .. } => arms
+                .iter()
+                .map(|arm| (Some(arm.tag), arm.binders.clone(), &arm.body))
+                .chain(otherwise.iter().map(|block| (None, Vec::new(), block)))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let mut branches: Vec<Branch> = sources
+            .into_iter()
+            .map(|(tag, binders, block)| {
+                let mut own = cotangents.clone();
+                self.context.b.push_block();
+                for (result, incoming) in block.results.iter().zip(&incoming) {
+                    if let Some(incoming) = incoming {
+                        self.add(&mut own, result, incoming.clone(), span);
+                    }
+                }
+                let params: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
+                let forward = self.split(block, &params, &mut own);
+                let dual = self.context.b.pop_block(Vec::new()).statements;
+                Branch { tag, binders, forward, results: block.results.clone(), dual, cotangents: own }
+            })
+            .collect();
+
+        // Variables from outside to which some branch contributed a value, and the scrutinee's payload.
+        let mut touched: Vec<Var> = Vec::new();
+        for branch in &branches {
+            for (var, cotangent) in &branch.cotangents {
+                let is_new = cotangents.get(var) != Some(cotangent) && matches!(cotangent, Cotangent::Value(_));
+                if is_new && !branch.binders.iter().any(|binder| binder.var == *var) && !touched.contains(var) {
+                    touched.push(*var);
+                }
+            }
+        }
+        touched.sort_unstable();
+        let scrutinee = match &statement.op {
+            Op::Match { scrutinee, .. } if self.is_active(scrutinee) => Some(scrutinee.clone()),
+            _ => None,
+        };
+
+        // Each dual returns the touched cotangents, and that of the scrutinee.
+        let mut duals = Vec::new();
+        for branch in &mut branches {
+            self.context.b.push_block();
+            std::mem::take(&mut branch.dual).into_iter().for_each(|statement| self.context.push_statement(statement));
+            let mut results: Vec<Atom> =
+                touched.iter().map(|var| self.value_or_zero(&branch.cotangents, *var, span)).collect();
+            if let Some(scrutinee) = &scrutinee {
+                results.push(self.scrutinee_cotangent(scrutinee, branch, span));
+            }
+            duals.push(self.context.b.pop_block(results));
+        }
+        // Zeros made just now may have asked for sizes of arrays in the branches.
+        for branch in &mut branches {
+            let params: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
+            branch.forward = self.place_sizes(std::mem::take(&mut branch.forward), &params);
+        }
+
+        let needs: Vec<Needs> = branches
+            .iter()
+            .zip(&duals)
+            .map(|(branch, dual)| {
+                let bound: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
+                // The payload is at hand in the dual, which matches the same value again.
+                self.needs(&branch.forward, dual, &bound, &bound)
+            })
+            .collect();
+        let slots = self.slots(&needs);
+
+        // The forward statement fills the slots.
+        let blocks: Vec<Block> = branches
+            .iter()
+            .zip(&needs)
+            .map(|(branch, needs)| self.filled(branch, needs, &slots, span))
+            .collect();
+        let binders = [statement.binders.clone(), slots.iter().map(|slot| slot.binder.clone()).collect()].concat();
+        let forward = rebuilt(&statement.op, &branches, blocks);
+
+        // The dual statement reads them.
+        let dual_blocks: Vec<(Vec<Binder>, Block)> = branches
+            .iter()
+            .zip(duals)
+            .zip(&needs)
+            .map(|((branch, dual), needs)| self.emptied(branch, dual, needs, &slots, span))
+            .collect();
+        let mut types: Vec<Type> = touched.iter().map(|var| self.context.var_type(*var)).collect();
+        if let Some(scrutinee) = &scrutinee {
+            types.push(self.context.type_of(scrutinee));
+        }
+        let dual = match &statement.op {
+            Op::If { condition, .. } => {
+                let mut blocks = dual_blocks.into_iter().map(|(_, block)| block);
+                let (then, otherwise) = (blocks.next().unwrap_or_default(), blocks.next().unwrap_or_default());
+                Op::If { condition: condition.clone(), then, otherwise }
+            }
+            Op::Match { scrutinee, .. } => {
+                let mut arms = Vec::new();
+                let mut otherwise = None;
+                for (branch, (binders, body)) in branches.iter().zip(dual_blocks) {
+                    match branch.tag {
+                        Some(tag) => arms.push(Arm { tag, binders, body }),
+                        None => otherwise = Some(body),
+                    }
+                }
+                Op::Match { scrutinee: scrutinee.clone(), arms, otherwise }
+            }
+            _ => Op::Copy(Vec::new()),
+        };
+        let results = self.context.b.push(dual, types, span);
+        for (var, result) in touched.iter().zip(&results) {
+            cotangents.insert(*var, Cotangent::Value(result.clone()));
+        }
+        if let (Some(scrutinee), Some(result)) = (&scrutinee, results.get(touched.len())) {
+            self.add(cotangents, scrutinee, result.clone(), span);
+        }
+        Statement { binders, op: forward, span }
+    }
+
+    fn scrutinee_cotangent(&mut self, scrutinee: &Atom, branch: &Branch, span: Span) -> Atom {
+        let Some(tag) = branch.tag else { return self.context.zero_like(scrutinee, span) };
+        let ty = self.context.type_of(scrutinee);
+        let payload = branch
+            .binders
+            .iter()
+            .map(|binder| match branch.cotangents.get(&binder.var) {
+                Some(Cotangent::Value(value)) => value.clone(),
+                _ => self.context.zero_like(&Atom::Var(binder.var), span),
+            })
+            .collect();
+        self.context.construct(&ty, tag, payload, span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    /// Slots for what the branches keep; branches share slots of one type.
+    fn slots(&mut self, needs: &[Needs]) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = Vec::new();
+        for need in needs {
+            let mut used = vec![false; slots.len()];
+            for var in &need.saved {
+                let ty = slot_type(&self.context.var_type(*var));
+                let free = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty);
+                match free {
+                    Some(at) => used[at] = true,
+                    None => {
+                        let optional = !has_default(&self.context.var_type(*var));
+                        slots.push(Slot { binder: self.context.fresh("tape", ty), optional });
+                        used.push(true);
+                    }
+                }
+            }
+        }
+        slots
+    }
+
+    /// Which slot holds each kept variable of a branch.
+    fn assignment(&self, needs: &Needs, slots: &[Slot]) -> Vec<usize> {
+        let mut used = vec![false; slots.len()];
+        needs
+            .saved
+            .iter()
+            .filter_map(|var| {
+                let ty = slot_type(&self.context.var_type(*var));
+                let at = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty)?;
+                used[at] = true;
+                Some(at)
+            })
+            .collect()
+    }
+
+    fn filled(&mut self, branch: &Branch, needs: &Needs, slots: &[Slot], span: Span) -> Block {
+        let assignment = self.assignment(needs, slots);
+        self.context.b.push_block();
+        branch.forward.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+        let mut values: Vec<Option<Atom>> = vec![None; slots.len()];
+        for (var, at) in needs.saved.iter().zip(assignment) {
+            let value = Atom::Var(*var);
+            values[at] = Some(match slots[at].optional {
+                true => self.context.construct(&slots[at].binder.ty, 1, vec![value], span).into_iter().next().unwrap_or(Atom::i64(0)),
+                false => value,
+            });
+        }
+        let slot_values: Vec<Atom> = values
+            .into_iter()
+            .zip(slots)
+            .map(|(value, slot)| match value {
+                Some(value) => value,
+                None => self.default_value(&slot.binder.ty, span),
+            })
+            .collect();
+        self.context.b.pop_block([branch.results.clone(), slot_values].concat())
+    }
+
+    /// What stands in a slot that a branch does not use.
+    fn default_value(&mut self, ty: &Type, span: Span) -> Atom {
+        match ty {
+            Type::Prim(prim) => Atom::Const(Const::zero(*prim)),
+            Type::Array(array) => {
+                let element = array.element.as_type().unwrap_or(Type::BOOL).array(array.dims[1..].iter().copied());
+                let inner = vec![Size::Known(Atom::i64(0)); array.dims.len() - 1];
+                let op = Op::ArrayLiteral { ty: element, elements: Vec::new(), inner };
+                self.context.b.push(op, vec![ty.clone()], span).into_iter().next().unwrap_or(Atom::i64(0))
+            }
+            other => self.context.construct(other, 0, Vec::new(), span).into_iter().next().unwrap_or(Atom::i64(0)),
+        }
+    }
+
+    fn emptied(&mut self, branch: &Branch, dual: Block, needs: &Needs, slots: &[Slot], span: Span) -> (Vec<Binder>, Block) {
+        let assignment = self.assignment(needs, slots);
+        let binders: Vec<Binder> = branch.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let mut replace: Vec<(Var, Atom)> =
+            branch.binders.iter().zip(&binders).map(|(old, new)| (old.var, Atom::Var(new.var))).collect();
+        self.context.b.push_block();
+        for (var, at) in needs.saved.iter().zip(assignment) {
+            let slot = Atom::Var(slots[at].binder.var);
+            let value = if slots[at].optional { self.unwrap_option(slot, *var, span) } else { slot };
+            replace.push((*var, value));
+        }
+        let whole = Block { statements: [needs.again.clone(), dual.statements].concat(), results: dual.results };
+        let copy = self.context.copy_block(&whole, replace);
+        copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        (binders, self.context.b.pop_block(copy.results))
+    }
+
+    fn unwrap_option(&mut self, option: Atom, var: Var, span: Span) -> Atom {
+        let ty = self.context.var_type(var);
+        let content = self.context.fresh("", ty.clone());
+        let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
+        // The branch that filled the slot is the branch that reads it: the empty option never comes.
+        let message = vec![chadwick_core::MessagePart::Text(String::from("an empty place on the tape"))];
+        let fail = Statement { binders: Vec::new(), op: Op::Assert { condition: Atom::bool(false), message }, span };
+        self.context.b.push_block();
+        self.context.push_statement(fail);
+        let value = self.impossible(&ty, span);
+        let otherwise = self.context.b.pop_block(vec![value]);
+        let arms = vec![Arm { tag: 1, binders: vec![content], body }];
+        let op = Op::Match { scrutinee: option, arms, otherwise: Some(otherwise) };
+        self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    /// Some value of a type, for a place that is never reached: an endless loop would be one, a call of itself is another.
+    fn impossible(&mut self, ty: &Type, span: Span) -> Atom {
+        if has_default(ty) {
+            return self.default_value(ty, span);
+        }
+        let function = self.context.reserve(Name::from("impossible"), Vec::new(), vec![ty.clone()], span);
+        let binder = self.context.fresh("", ty.clone());
+        let result = Atom::Var(binder.var);
+        let op = Op::Call { function, args: Vec::new() };
+        let body = Block { statements: vec![Statement { binders: vec![binder], op: op.clone(), span }], results: vec![result] };
+        self.context.b.program_mut().functions[function.0 as usize].body = body;
+        self.context.b.push(op, vec![ty.clone()], span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    // --------------------------------------------------------------------------------------------------------------- loops
+
+    /// The dual of a loop runs backwards over what the forward loop recorded; it carries the cotangents of the state and of the variables
+    /// from outside.
+    pub(super) fn loop_statement(
+        &mut self,
+        statement: &Statement,
+        parts: &Loop,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let carry_count = parts.carry.len();
+        let emit_start = statement.binders.len() - parts.emits.len();
+        let active_carry: Vec<usize> =
+            (0..carry_count).filter(|at| self.is_active(&Atom::Var(parts.carry[*at].var))).collect();
+        let outside: Vec<Var> = free_variables(&parts.body)
+            .into_iter()
+            .filter(|var| self.is_active(&Atom::Var(*var)) && !parts.carry.iter().any(|carry| carry.var == *var))
+            .filter(|var| !matches!(cotangents.get(var), Some(Cotangent::Handle(_))))
+            .collect();
+
+        // The state of the dual loop and where it starts.
+        let mut initial = Vec::new();
+        for at in &active_carry {
+            initial.push(match &incoming[*at] {
+                Some(value) => value.clone(),
+                None => self.zero(statement.binders[*at].var, span),
+            });
+        }
+        for var in &outside {
+            initial.push(self.value_or_zero(cotangents, *var, span));
+        }
+        let carry: Vec<Binder> = initial
+            .iter()
+            .map(|atom| {
+                let ty = any_sizes(&self.context.type_of(atom));
+                self.context.fresh("ct", ty)
+            })
+            .collect();
+        let (state, outer) = carry.split_at(active_carry.len());
+
+        // The dual of the body, for the iteration in `position`.
+        let position = self.context.fresh("k", Type::I64);
+        let mut own = cotangents.clone();
+        for (var, binder) in outside.iter().zip(outer) {
+            own.insert(*var, Cotangent::Value(Atom::Var(binder.var)));
+        }
+        self.context.b.push_block();
+        for (at, binder) in active_carry.iter().zip(state) {
+            self.add(&mut own, &parts.body.results[*at], Atom::Var(binder.var), span);
+        }
+        for (emitted, incoming) in parts.body.results[carry_count..].iter().zip(&incoming[emit_start..]) {
+            if let Some(incoming) = incoming {
+                let op = Op::Index { array: incoming.clone(), indices: vec![Atom::Var(position.var)] };
+                let part = self.context.emit_one(op, span);
+                self.add(&mut own, emitted, part, span);
+            }
+        }
+        let mut params: Vec<Var> = parts.carry.iter().map(|binder| binder.var).collect();
+        if let LoopForm::For { index, .. } = &parts.form {
+            params.push(index.var);
+        }
+        let forward = self.split(&parts.body, &params, &mut own);
+        let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
+        for var in &outside {
+            next.push(self.value_or_zero(&own, *var, span));
+        }
+        let dual = self.context.b.pop_block(next);
+        let forward = self.place_sizes(forward, &params);
+
+        // What the forward loop records.
+        let given: Vec<Var> = match &parts.form {
+            LoopForm::For { index, .. } => vec![index.var],
+            LoopForm::While { .. } => Vec::new(),
+        };
+        let needs = self.needs(&forward, &dual, &params, &given);
+        let carried: Vec<(Var, Atom)> = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned()).collect();
+        let kept = self.keep(&needs.saved, forward, &carried, span);
+        let body_results = [
+            parts.body.results[..carry_count].to_vec(),
+            parts.body.results[carry_count..].to_vec(),
+            kept.values.clone(),
+        ]
+        .concat();
+        let emits = [parts.emits.clone(), kept.inner.clone()].concat();
+        let body = Block { statements: kept.forward, results: body_results };
+        let forward_loop = Loop {
+            carry: parts.carry.clone(),
+            initial: parts.initial.clone(),
+            form: parts.form.clone(),
+            body,
+            emits,
+            counted: true,
+            hints: LoopHints { stripmine: None, ..parts.hints.clone() },
+        };
+        let tapes: Vec<Binder> = kept.types.iter().map(|ty| self.context.fresh("tape", with_axis(ty))).collect();
+        let (carry_binders, rest) = statement.binders.split_at(carry_count);
+        let (count_binders, emit_binders) = rest.split_at(emit_start - carry_count);
+        let count = match count_binders.first() {
+            Some(binder) => binder.clone(),
+            None => self.context.fresh("trips", Type::I64),
+        };
+        let binders =
+            [carry_binders.to_vec(), vec![count.clone()], emit_binders.to_vec(), tapes.clone()].concat();
+
+        // The dual loop: step `j` is iteration `count - 1 - j`.
+        let step = self.context.fresh("j", Type::I64);
+        self.context.b.push_block();
+        let last = self.context.i64_op(BinaryOp::Sub, Atom::Var(count.var), Atom::i64(1), span);
+        let at = self.context.i64_op(BinaryOp::Sub, last, Atom::Var(step.var), span);
+        let mut replace = vec![(position.var, at.clone())];
+        if let LoopForm::For { index, .. } = &parts.form {
+            let original = match index.ty.as_prim() {
+                Some(Prim::I64) | None => at.clone(),
+                Some(to) => self.context.prim(PrimOp::Convert { from: Prim::I64, to }, vec![at.clone()], span),
+            };
+            replace.push((index.var, original));
+        }
+        for ((var, tape), is_boxed) in needs.saved.iter().zip(&tapes).zip(&kept.boxed) {
+            let value = self.context.emit_one(Op::Index { array: Atom::Var(tape.var), indices: vec![at.clone()] }, span);
+            replace.push((*var, if *is_boxed { self.unbox(value, *var, span) } else { value }));
+        }
+        let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
+        let copy = self.context.copy_block(&whole, replace);
+        copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        let body = self.context.b.pop_block(copy.results);
+        let dual_loop = Loop {
+            carry: carry.clone(),
+            initial,
+            form: LoopForm::For { index: step, bound: Atom::Var(count.var) },
+            body,
+            emits: Vec::new(),
+            counted: false,
+            hints: LoopHints::default(),
+        };
+        let types = carry.iter().map(|binder| binder.ty.clone()).collect();
+        let results = self.context.b.push(Op::Loop(Box::new(dual_loop)), types, span);
+        for (var, result) in outside.iter().zip(&results[active_carry.len()..]) {
+            cotangents.insert(*var, Cotangent::Value(result.clone()));
+        }
+        for (at, result) in active_carry.iter().zip(&results) {
+            self.add(cotangents, &parts.initial[*at], result.clone(), span);
+        }
+        Statement { binders, op: Op::Loop(Box::new(forward_loop)), span }
+    }
+
+    /// How kept values of a body are recorded: arrays of varying shape go into boxes.
+    pub(super) fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, carried: &[(Var, Atom)], span: Span) -> Kept {
+        let mut kept = Kept { forward: Vec::new(), values: Vec::new(), types: Vec::new(), inner: Vec::new(), boxed: Vec::new() };
+        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, carried, &mut Vec::new())).collect();
+        self.context.b.push_block();
+        forward.into_iter().for_each(|statement| self.context.push_statement(statement));
+        for (var, regular) in saved.iter().zip(regular) {
+            let ty = self.context.var_type(*var);
+            let is_array = ty.rank() > 0;
+            if is_array && !regular {
+                let ty = boxed(any_sizes(&ty));
+                let value = self.context.construct(&ty, 0, vec![Atom::Var(*var)], span).into_iter().next();
+                kept.values.push(value.unwrap_or(Atom::i64(0)));
+                kept.types.push(ty);
+                kept.inner.push(Vec::new());
+                kept.boxed.push(true);
+            } else {
+                kept.values.push(Atom::Var(*var));
+                kept.inner.push(crate::context::unknown_sizes(&ty));
+                kept.types.push(any_sizes(&ty));
+                kept.boxed.push(false);
+            }
+        }
+        kept.forward = self.context.b.pop_block(Vec::new()).statements;
+        kept
+    }
+
+    pub(super) fn unbox(&mut self, value: Atom, var: Var, span: Span) -> Atom {
+        let ty = any_sizes(&self.context.var_type(var));
+        let content = self.context.fresh("", ty.clone());
+        let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
+        let arms = vec![Arm { tag: 0, binders: vec![content], body }];
+        let op = Op::Match { scrutinee: value, arms, otherwise: None };
+        self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    // ------------------------------------------------------------------------------------------- parallel pairs, recomputation
+
+    /// Both parts give what their duals need; the duals follow one another.
+    pub(super) fn par(
+        &mut self,
+        statement: &Statement,
+        left: &Block,
+        right: &Block,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let (left_incoming, right_incoming) = incoming.split_at(left.results.len().min(incoming.len()));
+        let (left_block, left_tapes) = self.part_of_pair(left, left_incoming, cotangents, span);
+        let (right_block, right_tapes) = self.part_of_pair(right, right_incoming, cotangents, span);
+        let (left_binders, right_binders) = statement.binders.split_at(left.results.len().min(statement.binders.len()));
+        let binders = [left_binders.to_vec(), left_tapes, right_binders.to_vec(), right_tapes].concat();
+        Statement { binders, op: Op::Par { left: left_block, right: right_block }, span }
+    }
+
+    pub(super) fn part_of_pair(
+        &mut self,
+        block: &Block,
+        incoming: &[Option<Atom>],
+        cotangents: &mut Cotangents,
+        span: Span,
+    ) -> (Block, Vec<Binder>) {
+        self.context.b.push_block();
+        for (result, incoming) in block.results.iter().zip(incoming) {
+            if let Some(incoming) = incoming {
+                self.add(cotangents, result, incoming.clone(), span);
+            }
+        }
+        let forward = self.split(block, &[], cotangents);
+        let dual = self.context.b.pop_block(Vec::new());
+        let needs = self.needs(&forward, &dual, &[], &[]);
+        let tapes: Vec<Binder> = needs.saved.iter().map(|var| self.context.fresh("tape", self.context.var_type(*var))).collect();
+        let replace: Vec<(Var, Atom)> = needs.saved.iter().zip(&tapes).map(|(var, tape)| (*var, Atom::Var(tape.var))).collect();
+        let whole = Block { statements: [needs.again.clone(), dual.statements].concat(), results: Vec::new() };
+        let (copy, names) = self.context.copy_block_with(&whole, replace);
+        copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        for cotangent in cotangents.values_mut() {
+            if let Cotangent::Value(Atom::Var(var)) = cotangent
+                && let Some(renamed) = names.get(var)
+            {
+                *cotangent = Cotangent::Value(renamed.clone());
+            }
+        }
+        let results = [block.results.clone(), needs.saved.iter().map(|var| Atom::Var(*var)).collect()].concat();
+        (Block { statements: forward, results }, tapes)
+    }
+
+    /// The dual runs the block again and keeps nothing of it.
+    pub(super) fn recompute(
+        &mut self,
+        statement: &Statement,
+        block: &Block,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let (copy, names) = self.context.copy_block_with(block, []);
+        // The copy's variables are active where the original's are.
+        for (old, new) in names {
+            if let (true, Atom::Var(new)) = (self.active.contains(&old), new) {
+                self.active.insert(new);
+            }
+        }
+        self.context.b.push_block();
+        for (result, incoming) in copy.results.iter().zip(incoming) {
+            if let Some(incoming) = incoming {
+                self.add(cotangents, result, incoming, span);
+            }
+        }
+        let forward = self.split(&copy, &[], cotangents);
+        let dual = self.context.b.pop_block(Vec::new());
+        forward.into_iter().for_each(|statement| self.context.push_statement(statement));
+        dual.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        statement.clone()
+    }
+}
+
+/// Recorded values of a body.
+pub(super) struct Kept {
+    pub forward: Vec<Statement>,
+    pub values: Vec<Atom>,
+    pub types: Vec<Type>,
+    pub inner: Vec<Vec<Size>>,
+    pub boxed: Vec<bool>,
+}
+
+/// The type without what it knows of sizes.
+pub(super) fn any_sizes(ty: &Type) -> Type {
+    match ty {
+        Type::Array(array) => {
+            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
+        }
+        other => other.clone(),
+    }
+}
+
+fn slot_type(ty: &Type) -> Type {
+    let ty = any_sizes(ty);
+    if has_default(&ty) {
+        return ty;
+    }
+    let constructors = [("none", Vec::new()), ("some", vec![ty])];
+    Type::Sum(Rc::from(constructors.map(|(name, payload)| Constructor { name: Name::from(name), payload })))
+}
+
+/// The conditional with other blocks.
+fn rebuilt(op: &Op, branches: &[Branch], blocks: Vec<Block>) -> Op {
+    match op {
+        Op::If { condition, .. } => {
+            let mut blocks = blocks.into_iter();
+            let (then, otherwise) = (blocks.next().unwrap_or_default(), blocks.next().unwrap_or_default());
+            Op::If { condition: condition.clone(), then, otherwise }
+        }
+        Op::Match { scrutinee, .. } => {
+            let mut arms = Vec::new();
+            let mut otherwise = None;
+            for (branch, body) in branches.iter().zip(blocks) {
+                match branch.tag {
+                    Some(tag) => arms.push(Arm { tag, binders: branch.binders.clone(), body }),
+                    None => otherwise = Some(body),
+                }
+            }
+            Op::Match { scrutinee: scrutinee.clone(), arms, otherwise }
+        }
+        other => other.clone(),
+    }
+}

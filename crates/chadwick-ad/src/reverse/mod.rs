@@ -1,0 +1,348 @@
+//! Reverse mode, split in two: a forward part that computes the results and what must be kept, and a dual part that turns cotangents of the
+//! results into cotangents of the inputs (thesis ch. 7, the transformation with save lists).
+//!
+//! A block is gone through backwards. Each statement gives its forward form and appends its dual to the block being built. The dual speaks of
+//! primal variables by their own names; what a nested dual needs of its own block is found afterwards as its free variables, and only that is
+//! recorded, unless it can be made again for less than a load. So nothing is stored that no dual uses.
+//!
+//! A cotangent is a value in straight-line code and an accumulator inside parallel bodies and functions, where many contributions meet.
+
+mod arrays;
+mod calls;
+mod control;
+mod desugar;
+mod scalars;
+mod tape;
+
+use crate::activity;
+use crate::context::Context;
+use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
+use chadwick_source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Forward and dual functions, by which arguments are active.
+pub type ReverseFunctions = FxHashMap<(FunctionId, Vec<bool>), SplitFunction>;
+
+/// A function in two halves.
+#[derive(Clone)]
+pub struct SplitFunction {
+    pub forward: FunctionId,
+    pub dual: FunctionId,
+    pub tape: TypeId,
+    /// Which results have a cotangent.
+    pub results: Vec<bool>,
+}
+
+/// Where the cotangent of a variable is collected.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cotangent {
+    Value(Atom),
+    Handle(Atom),
+}
+
+/// Cotangents so far; a variable without an entry has none yet.
+pub type Cotangents = FxHashMap<Var, Cotangent>;
+
+pub struct Reverse<'c, 'p> {
+    pub context: &'c mut Context<'p>,
+    functions: &'c mut ReverseFunctions,
+    active: FxHashSet<Var>,
+    /// Sizes that duals ask for: array, axis, and the variable that holds it in the forward part.
+    sizes: Vec<(Var, usize, Var)>,
+    /// What was accumulated in the end, for accumulators of the program being differentiated.
+    finals: FxHashMap<Var, Atom>,
+}
+
+impl<'c, 'p> Reverse<'c, 'p> {
+    /// For a function all of whose parameters are inputs.
+    pub fn new(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, lambda: &Lambda) -> Self {
+        let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
+        let inputs: Vec<Var> = inputs.collect();
+        let active = activity::active_variables(context.program(), &lambda.body, inputs, true);
+        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default() }
+    }
+
+    /// Emits both parts into the current block; returns the results and the cotangents of the parameters.
+    pub fn gradient(mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> (Vec<Atom>, Vec<Atom>) {
+        let (forward, dual) = self.split_lambda(lambda, seeds, span);
+        forward.into_iter().for_each(|statement| self.context.push_statement(statement));
+        dual.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+        (lambda.body.results.clone(), dual.results)
+    }
+
+    /// The results, the forward part, and the dual part as a block.
+    pub fn split_gradient(mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> (Vec<Atom>, Vec<Statement>, Block) {
+        let (forward, dual) = self.split_lambda(lambda, seeds, span);
+        (lambda.body.results.clone(), forward, dual)
+    }
+
+    fn split_lambda(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> (Vec<Statement>, Block) {
+        let mut cotangents = Cotangents::default();
+        self.context.b.push_block();
+        for (result, seed) in lambda.body.results.iter().zip(seeds) {
+            self.check_seed(result, seed, span);
+            self.add(&mut cotangents, result, seed.clone(), span);
+        }
+        let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
+        let forward = self.split(&lambda.body, &params, &mut cotangents);
+        let results = lambda.params.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
+        let mut forward = forward;
+        // Sizes of arrays from outside the function.
+        let outside = std::mem::take(&mut self.sizes);
+        forward.splice(0..0, outside.into_iter().map(|(array, axis, var)| size_statement(array, axis, var, span)));
+        (forward, self.context.b.pop_block(results))
+    }
+
+    /// A seed must have the lengths of what it is a cotangent of.
+    fn check_seed(&mut self, result: &Atom, seed: &Atom, span: Span) {
+        for axis in 0..self.context.type_of(result).rank() {
+            let Atom::Var(array) = result else { return };
+            let expected = self.size_of(*array, axis);
+            let actual = self.context.emit_one(Op::Dim { array: seed.clone(), axis }, span);
+            let op = chadwick_core::PrimOp::Compare(chadwick_core::CompareOp::Equal, chadwick_core::Prim::I64);
+            let condition = self.context.prim(op, vec![expected.clone(), actual.clone()], span);
+            let text = |text: &str| chadwick_core::MessagePart::Text(text.to_owned());
+            let message = vec![
+                text("a cotangent of length "),
+                chadwick_core::MessagePart::Value(actual),
+                text(" is given for an array of length "),
+                chadwick_core::MessagePart::Value(expected),
+            ];
+            self.context.b.push(Op::Assert { condition, message }, Vec::new(), span);
+        }
+    }
+
+    /// Appends the dual of the block to the current block and returns its forward statements. `params` are bound at its start.
+    fn split(&mut self, block: &Block, params: &[Var], cotangents: &mut Cotangents) -> Vec<Statement> {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let mut statements = Vec::new();
+            for statement in &block.statements {
+                match self.desugar(statement) {
+                    Some(simpler) => statements.extend(simpler),
+                    None => statements.push(statement.clone()),
+                }
+            }
+            let mut forward: Vec<Statement> =
+                statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
+            forward.reverse();
+            self.place_sizes(forward, params)
+        })
+    }
+
+    /// Puts the size statements that duals asked for right behind the arrays.
+    fn place_sizes(&mut self, forward: Vec<Statement>, params: &[Var]) -> Vec<Statement> {
+        if self.sizes.is_empty() {
+            return forward;
+        }
+        let mut placed = Vec::new();
+        let mut take = |array: Var, span: Span, placed: &mut Vec<Statement>| {
+            self.sizes.retain(|(wanted, axis, var)| {
+                if *wanted != array {
+                    return true;
+                }
+                placed.push(size_statement(array, *axis, *var, span));
+                false
+            });
+        };
+        params.iter().for_each(|param| take(*param, Span::default(), &mut placed));
+        for statement in forward {
+            let bound: Vec<Var> = statement.binders.iter().map(|binder| binder.var).collect();
+            let span = statement.span;
+            placed.push(statement);
+            bound.into_iter().for_each(|var| take(var, span, &mut placed));
+        }
+        placed
+    }
+
+    /// The length of an array's axis, as a variable of the forward part: the dual need not keep the array for it.
+    fn size_of(&mut self, array: Var, axis: usize) -> Atom {
+        if let Some((_, _, var)) = self.sizes.iter().find(|(known, known_axis, _)| *known == array && *known_axis == axis) {
+            return Atom::Var(*var);
+        }
+        let var = self.context.fresh("n", Type::I64).var;
+        self.sizes.push((array, axis, var));
+        Atom::Var(var)
+    }
+
+    fn sizes_of(&mut self, array: Var) -> Vec<Atom> {
+        (0..self.context.var_type(array).rank()).map(|axis| self.size_of(array, axis)).collect()
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- cotangents
+
+    fn is_active(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Var(var) => self.active.contains(var) && self.context.carries(&self.context.var_type(*var)),
+            Atom::Const(_) => false,
+        }
+    }
+
+    /// The zero cotangent of a variable.
+    fn zero(&mut self, var: Var, span: Span) -> Atom {
+        match self.context.var_type(var) {
+            Type::Prim(prim) => Atom::Const(Const::zero(prim)),
+            Type::Array(array) if Context::is_flat(&Type::Array(array.clone())) => {
+                let chadwick_core::Element::Prim(prim) = array.element else { return Atom::i64(0) };
+                let sizes = self.sizes_of(var);
+                self.context.zeros(prim, sizes, span)
+            }
+            _ => self.context.zero_like(&Atom::Var(var), span),
+        }
+    }
+
+    /// Adds a contribution.
+    fn add(&mut self, cotangents: &mut Cotangents, to: &Atom, contribution: Atom, span: Span) {
+        if !self.is_active(to) {
+            return;
+        }
+        let Atom::Var(var) = to else { return };
+        match cotangents.get(var).cloned() {
+            None => {
+                cotangents.insert(*var, Cotangent::Value(contribution));
+            }
+            Some(Cotangent::Value(value)) => {
+                let sum = self.context.sum(value, contribution, span);
+                cotangents.insert(*var, Cotangent::Value(sum));
+            }
+            Some(Cotangent::Handle(handle)) => {
+                let op = Op::Accumulate { handle, path: Vec::new(), value: contribution };
+                self.context.b.push(op, Vec::new(), span);
+            }
+        }
+    }
+
+    /// Adds a contribution to a part of an array.
+    fn add_at(&mut self, cotangents: &mut Cotangents, to: &Atom, dims: &[SliceDim], contribution: Atom, span: Span) {
+        if !self.is_active(to) {
+            return;
+        }
+        let Atom::Var(var) = to else { return };
+        if let Some(Cotangent::Handle(handle)) = cotangents.get(var).cloned() {
+            let step = match indices(dims) {
+                Some(indices) => PathStep::Index(indices),
+                None => PathStep::Slice(dims.to_vec()),
+            };
+            self.context.b.push(Op::Accumulate { handle, path: vec![step], value: contribution }, Vec::new(), span);
+            return;
+        }
+        let whole = self.value_or_zero(cotangents, *var, span);
+        let part = match indices(dims) {
+            Some(indices) => self.context.emit_one(Op::Index { array: whole.clone(), indices }, span),
+            None => self.context.emit_one(Op::Slice { array: whole.clone(), dims: dims.to_vec() }, span),
+        };
+        let value = self.context.sum(part, contribution, span);
+        let updated = self.context.emit_one(Op::Update { array: whole, dims: dims.to_vec(), value }, span);
+        cotangents.insert(*var, Cotangent::Value(updated));
+    }
+
+    /// The cotangent so far as a value.
+    fn value_or_zero(&mut self, cotangents: &Cotangents, var: Var, span: Span) -> Atom {
+        match cotangents.get(&var) {
+            Some(Cotangent::Value(value)) => value.clone(),
+            _ => self.zero(var, span),
+        }
+    }
+
+    fn take_or_zero(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
+        match cotangents.remove(&var) {
+            Some(Cotangent::Value(value)) => value,
+            _ => self.zero(var, span),
+        }
+    }
+
+    /// Takes the cotangents of a statement's results.
+    fn take(&mut self, cotangents: &mut Cotangents, binders: &[Binder]) -> Vec<Option<Atom>> {
+        binders
+            .iter()
+            .map(|binder| match cotangents.remove(&binder.var) {
+                Some(Cotangent::Value(value)) => Some(value),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The forward form of a statement; its dual is appended to the current block.
+    fn statement(&mut self, statement: &Statement, cotangents: &mut Cotangents) -> Statement {
+        let span = statement.span;
+        if let Op::Accumulate { handle, path, value } = &statement.op {
+            self.accumulate(handle, path, value, cotangents, span);
+            return statement.clone();
+        }
+        let effects = has_effects(&statement.op);
+        let incoming = self.take(cotangents, &statement.binders);
+        if incoming.iter().all(Option::is_none) && !effects {
+            return statement.clone();
+        }
+        match &statement.op {
+            Op::Copy(atoms) | Op::Trace { args: atoms, .. } => {
+                for (atom, incoming) in atoms.iter().zip(incoming) {
+                    if let Some(incoming) = incoming {
+                        self.add(cotangents, atom, incoming, span);
+                    }
+                }
+                statement.clone()
+            }
+            Op::Prim(op, args) => {
+                self.prim(statement, *op, args, incoming, cotangents);
+                statement.clone()
+            }
+            Op::Construct { args, tag, .. } => {
+                self.construct(args, *tag, incoming, cotangents, span);
+                statement.clone()
+            }
+            Op::ArrayLiteral { .. }
+            | Op::Index { .. }
+            | Op::Slice { .. }
+            | Op::Update { .. }
+            | Op::Transpose { .. }
+            | Op::Reshape { .. }
+            | Op::Concat { .. } => {
+                self.view(statement, incoming, cotangents);
+                statement.clone()
+            }
+            Op::If { .. } | Op::Match { .. } => self.branches(statement, incoming, cotangents),
+            Op::Loop(parts) => self.loop_statement(statement, parts, incoming, cotangents),
+            Op::Par { left, right } => self.par(statement, left, right, incoming, cotangents),
+            Op::Recompute(block) => self.recompute(statement, block, incoming, cotangents),
+            Op::Build { space, body, inner } => self.build(statement, space, body, inner, incoming, cotangents),
+            Op::Reduce { space, body, .. } => self.sum_reduction(statement, space, body, incoming, cotangents),
+            Op::Hist { .. } => self.histogram(statement, incoming, cotangents),
+            Op::Call { function, args } => self.call(statement, *function, args, incoming, cotangents),
+            Op::Custom(custom) => self.custom(statement, custom, incoming, cotangents),
+            Op::WithAccumulators { handles, init, body } => {
+                self.with_accumulators(statement, handles, init, body, incoming, cotangents)
+            }
+            Op::Closure(_) | Op::Apply { .. } => {
+                self.context.unsupported(span, "a function that is a value");
+                statement.clone()
+            }
+            Op::Differentiate(_) => {
+                self.context.unsupported(span, "a derivative that was left standing");
+                statement.clone()
+            }
+            Op::Scan { .. } | Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => statement.clone(),
+        }
+    }
+}
+
+/// The indices of a selection that selects one element or subarray.
+fn indices(dims: &[SliceDim]) -> Option<Vec<Atom>> {
+    dims.iter()
+        .map(|dim| match dim {
+            SliceDim::Index(index) => Some(index.clone()),
+            SliceDim::Range { .. } => None,
+        })
+        .collect()
+}
+
+fn size_statement(array: Var, axis: usize, var: Var, span: Span) -> Statement {
+    Statement { binders: vec![Binder { var, ty: Type::I64 }], op: Op::Dim { array: Atom::Var(array), axis }, span }
+}
+
+/// Whether something is accumulated inside.
+fn has_effects(op: &Op) -> bool {
+    match op {
+        Op::Accumulate { .. } => true,
+        other => other.scopes().iter().any(|scope| scope.block.statements.iter().any(|inner| has_effects(&inner.op))),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a nested dual needs of the block it belongs to: recorded, or made again where that is no dearer than reading it back.
+
+use super::Reverse;
+use chadwick_core::visit::free_variables;
+use chadwick_core::{Atom, BinaryOp, Block, Op, PrimOp, Size, SliceDim, Statement, Type, UnaryOp, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What the dual of a block reads.
+pub(super) struct Needs {
+    /// Variables of the block that must be kept.
+    pub saved: Vec<Var>,
+    /// Statements of the forward part that the dual runs again, in order.
+    pub again: Vec<Statement>,
+}
+
+impl Reverse<'_, '_> {
+    /// Which variables bound by `forward` or in `bound` the dual needs. Variables in `given` are at hand in the dual too.
+    pub(super) fn needs(&self, forward: &[Statement], dual: &Block, bound: &[Var], given: &[Var]) -> Needs {
+        let mut definitions: FxHashMap<Var, usize> = FxHashMap::default();
+        for (at, statement) in forward.iter().enumerate() {
+            statement.binders.iter().for_each(|binder| {
+                definitions.insert(binder.var, at);
+            });
+        }
+        let inside: FxHashSet<Var> = definitions.keys().copied().chain(bound.iter().copied()).collect();
+        let needed: Vec<Var> =
+            free_variables(dual).into_iter().filter(|var| inside.contains(var) && !given.contains(var)).collect();
+        let mut cheap = Cheap { forward, definitions: &definitions, inside: &inside, given, known: FxHashMap::default() };
+        let mut saved = Vec::new();
+        let mut again: FxHashSet<usize> = FxHashSet::default();
+        for var in needed {
+            if cheap.is_cheap(var) {
+                cheap.statements_for(var, &mut again);
+            } else if !saved.contains(&var) {
+                saved.push(var);
+            }
+        }
+        let mut again: Vec<usize> = again.into_iter().collect();
+        again.sort_unstable();
+        Needs { saved, again: again.into_iter().map(|at| forward[at].clone()).collect() }
+    }
+
+    /// Whether all iterations give the array the same shape, as far as can be seen: its sizes come from outside.
+    pub(super) fn is_regular(&self, var: Var, forward: &[Statement], carried: &[(Var, Atom)], assumed: &mut Vec<Var>) -> bool {
+        let is_outside = |atom: &Atom| match atom {
+            Atom::Const(_) => true,
+            Atom::Var(var) => {
+                !forward.iter().any(|statement| statement.binders.iter().any(|binder| binder.var == *var))
+                    && !carried.iter().any(|(carry, _)| carry == var)
+            }
+        };
+        if self.context.var_type(var).rank() == 0 || assumed.contains(&var) || is_outside(&Atom::Var(var)) {
+            return true;
+        }
+        assumed.push(var);
+        if let Some((_, next)) = carried.iter().find(|(carry, _)| *carry == var) {
+            let Atom::Var(next) = next else { return true };
+            return self.is_regular(*next, forward, carried, assumed);
+        }
+        let Some(statement) = forward.iter().find(|statement| statement.binders.iter().any(|binder| binder.var == var)) else {
+            return false;
+        };
+        let mut same = |atom: &Atom| match atom {
+            Atom::Var(var) => self.is_regular(*var, forward, carried, assumed),
+            Atom::Const(_) => true,
+        };
+        let known = |sizes: &[Size]| sizes.iter().all(|size| matches!(size, Size::Known(atom) if is_outside(atom)));
+        match &statement.op {
+            Op::Copy(atoms) => {
+                let at = statement.binders.iter().position(|binder| binder.var == var).unwrap_or(0);
+                atoms.get(at).is_some_and(same)
+            }
+            Op::Build { space, inner, .. } => {
+                let at = statement.binders.iter().position(|binder| binder.var == var).unwrap_or(0);
+                space.iter().all(|axis| is_outside(&axis.size)) && inner.get(at).is_none_or(|sizes| known(sizes))
+            }
+            Op::Update { array, .. } | Op::Index { array, .. } | Op::Transpose { array, .. } => same(array),
+            Op::Slice { array, dims } => {
+                let counts = dims.iter().all(|dim| match dim {
+                    SliceDim::Index(_) => true,
+                    SliceDim::Range { count, .. } => is_outside(count),
+                });
+                counts && same(array)
+            }
+            Op::Reshape { dims, .. } => dims.iter().all(is_outside),
+            Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.iter().all(same),
+            Op::ArrayLiteral { elements, .. } => elements.iter().all(same),
+            _ => false,
+        }
+    }
+}
+
+/// Decides what is cheaper to make again than to keep.
+struct Cheap<'a> {
+    forward: &'a [Statement],
+    definitions: &'a FxHashMap<Var, usize>,
+    inside: &'a FxHashSet<Var>,
+    given: &'a [Var],
+    known: FxHashMap<Var, bool>,
+}
+
+impl Cheap<'_> {
+    fn atom(&mut self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Const(_) => true,
+            Atom::Var(var) => !self.inside.contains(var) || self.given.contains(var) || self.is_cheap(*var),
+        }
+    }
+
+    /// A few additions or a load from an array that is there anyway.
+    fn is_cheap(&mut self, var: Var) -> bool {
+        if let Some(known) = self.known.get(&var) {
+            return *known;
+        }
+        self.known.insert(var, false);
+        let is_cheap = match self.definitions.get(&var).map(|at| &self.forward[*at]) {
+            Some(statement) if statement.binders.len() == 1 => match &statement.op {
+                Op::Prim(op, args) => is_light(*op) && args.iter().all(|arg| self.atom(arg)),
+                Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
+                Op::Index { array, indices } => {
+                    self.is_outside(array) && indices.iter().all(|index| self.atom(index))
+                }
+                Op::Dim { array, .. } => self.is_outside(array),
+                _ => false,
+            },
+            _ => false,
+        };
+        self.known.insert(var, is_cheap);
+        is_cheap
+    }
+
+    fn is_outside(&self, atom: &Atom) -> bool {
+        matches!(atom, Atom::Var(var) if !self.inside.contains(var))
+    }
+
+    /// The statements that make a cheap variable.
+    fn statements_for(&self, var: Var, found: &mut FxHashSet<usize>) {
+        let Some(at) = self.definitions.get(&var) else { return };
+        if !found.insert(*at) {
+            return;
+        }
+        let mut used = Vec::new();
+        self.forward[*at].op.for_each_atom(&mut |atom| {
+            if let Atom::Var(var) = atom {
+                used.push(*var);
+            }
+        });
+        used.into_iter().filter(|var| !self.given.contains(var)).for_each(|var| self.statements_for(var, found));
+    }
+}
+
+/// Operations that cost less than a store and a load.
+fn is_light(op: PrimOp) -> bool {
+    match op {
+        PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs),
+        PrimOp::Binary(op, prim) => match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::Scale => true,
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
+            BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem => false,
+            _ => !prim.is_float(),
+        },
+        PrimOp::Compare(..) | PrimOp::Convert { .. } => true,
+        _ => false,
+    }
+}
+
+/// What a recorded value is on the tape of a branch: as it is with a default for the other branches, or optional.
+pub(super) fn has_default(ty: &Type) -> bool {
+    super::Context::is_flat(ty)
+}
