@@ -57,7 +57,13 @@ impl Results {
             },
             Format::Npz => {
                 let source = String::from("results");
-                bytes = npy::write_archive(&self.values).map_err(|error| Error::Value { source, error })?;
+                // Arrays without names go by NumPy's own.
+                let is_number = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+                let named = self.values.iter().enumerate().map(|(number, (name, value))| match is_number(name) {
+                    true => (format!("arr_{number}"), value.clone()),
+                    false => (name.clone(), value.clone()),
+                });
+                bytes = npy::write_archive(&named.collect::<Vec<_>>()).map_err(|error| Error::Value { source, error })?;
             }
         }
         Ok(bytes)

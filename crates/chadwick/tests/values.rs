@@ -277,8 +277,9 @@ proptest! {
     #[test]
     fn json_reads_back_what_it_wrote(value in value()) {
         // JSON does not keep the inner sizes of empty arrays.
-        prop_assume!(!value.is_empty());
-        prop_assert_eq!(json::to_value(&json::from_value(&value), value.value_type()), Ok(value));
+        if !value.is_empty() {
+            prop_assert_eq!(json::to_value(&json::from_value(&value), value.value_type()), Ok(value));
+        }
     }
 
     #[test]
