@@ -133,7 +133,8 @@ fn every_format_goes_out_and_in_again() {
     run_with_input(&["run", &id], &binary.bytes).prints("[[1.0f64, 2.0f64]]\n");
     let npz = run(&["run", &id, "[[1, 2]]", "--format", "npz"]);
     run_with_input(&["run", &id], &npz.bytes).prints("[[1.0f64, 2.0f64]]\n");
-    let named = scratch.file("named.fut", "entry main (x: f64) : {a: f64, b: f64} = {a = x, b = x}\nentry two (b: f64) (c: f64) = b + c");
+    let named =
+        scratch.file("named.fut", "entry main (x: f64) : {a: f64, b: f64} = {a = x, b = x}\nentry two (b: f64) (c: f64) = b + c");
     let npz = run(&["run", &named, "1", "--format", "npz"]);
     run_with_input(&["run", &named, "two"], &npz.bytes).fails_with("the archive has no array `c`");
 }
