@@ -189,7 +189,10 @@ impl<'p> Activity<'p> {
                 all(op_free_variables(op).iter().any(|var| active.values.contains(var)))
             }
             Op::Custom(custom) => self.custom(custom, statement, active),
-            Op::WithAccumulators { .. } => all(op_free_variables(op).iter().any(|var| active.values.contains(var))),
+            Op::WithAccumulators { body, .. } => {
+                self.block(body, active);
+                all(op_free_variables(op).iter().any(|var| active.values.contains(var)))
+            }
         }
     }
 

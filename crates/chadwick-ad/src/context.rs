@@ -125,14 +125,6 @@ impl<'p> Context<'p> {
         self.b.pop_block(results)
     }
 
-    pub fn lambda(&mut self, name: &str, params: Vec<Type>, make: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>) -> Lambda {
-        let params: Vec<Binder> = params.into_iter().map(|ty| self.fresh(name, ty)).collect();
-        let atoms = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let body = self.block(|context| make(context, atoms));
-        let results = body.results.iter().map(|result| self.type_of(result)).collect();
-        Lambda { params, results, body }
-    }
-
     // --------------------------------------------------------------------------------------------------------------- types
 
     /// Whether values of the type can carry a derivative.
@@ -148,6 +140,18 @@ impl<'p> Context<'p> {
             // A recursive type may carry one anywhere.
             Type::Named(_) => true,
             Type::Function(_) | Type::Accumulator(_) => false,
+        }
+    }
+
+    /// Whether the operation accumulates, itself or in a function it calls.
+    pub fn has_effects(&self, op: &Op) -> bool {
+        match op {
+            Op::Accumulate { .. } => true,
+            Op::Call { args, .. } => args.iter().any(|arg| matches!(self.type_of(arg), Type::Accumulator(_))),
+            other => {
+                let inside = |block: &Block| block.statements.iter().any(|statement| self.has_effects(&statement.op));
+                other.scopes().iter().any(|scope| inside(scope.block))
+            }
         }
     }
 

@@ -101,8 +101,12 @@ impl Forward<'_, '_> {
 
     fn statement(&mut self, statement: &Statement) {
         let span = statement.span;
+        let is_function = |binder: &Binder| matches!(binder.ty, Type::Function(_)) && self.active.contains(&binder.var);
+        if statement.binders.iter().any(is_function) {
+            self.context.unsupported(span, "a function that is a value");
+        }
         let wanted = self.mask(&statement.binders);
-        if !wanted.contains(&true) && !has_effects(&statement.op) {
+        if !wanted.contains(&true) && !self.context.has_effects(&statement.op) {
             self.context.push_statement(statement.clone());
             return;
         }
@@ -520,14 +524,6 @@ fn handle_content(handle: &Binder) -> Option<Type> {
     match &handle.ty {
         Type::Accumulator(content) => Some((**content).clone()),
         _ => None,
-    }
-}
-
-/// Whether the operation does something besides binding its results.
-fn has_effects(op: &Op) -> bool {
-    match op {
-        Op::Accumulate { .. } | Op::WithAccumulators { .. } => true,
-        other => other.scopes().iter().any(|scope| scope.block.statements.iter().any(|inner| has_effects(&inner.op))),
     }
 }
 

@@ -86,7 +86,11 @@ impl Lowerer<'_> {
                 for (param, arg) in lambda.params.iter().zip(applied) {
                     self.bind_pattern(param, arg, &mut env);
                 }
-                self.exp(&lambda.body, &mut env)
+                // What is being inlined where the lambda stands counts, not where it is applied.
+                let outer = std::mem::replace(&mut self.inlining, env.inlining.clone());
+                let value = self.exp(&lambda.body, &mut env);
+                self.inlining = outer;
+                value
             }
             Code::Definition(definition, types, sizes) => self.call_definition(&definition, types, sizes, applied, span),
             Code::Local(local, types, sizes) => self.call_local(&local, types, sizes, applied, span),
@@ -124,16 +128,17 @@ impl Lowerer<'_> {
         let marked = definition.attributes.iter().any(|attribute| attribute.name == "inline");
         let inline = (marked || alias_of(definition).is_some()) && !self.inlining.contains(&definition.id);
         if inline {
-            let mut env = Env::new(type_params(definition, types));
+            let inlining: Rc<[VarId]> = self.inlining.iter().copied().chain([definition.id]).collect();
+            let mut env = Env { inlining: inlining.clone(), ..Env::new(type_params(definition, types)) };
             for ((id, _), size) in definition.scheme.sizes.iter().zip(sizes) {
                 env.bind_atom(*id, size);
             }
             for (param, arg) in function.params.iter().zip(args) {
                 self.bind_pattern(param, arg, &mut env);
             }
-            self.inlining.push(definition.id);
+            let outer = std::mem::replace(&mut self.inlining, inlining);
             let value = self.exp(&function.body, &mut env);
-            self.inlining.pop();
+            self.inlining = outer;
             return value;
         }
         let context = Context { around: FxHashMap::default(), captured: Vec::new(), local: None };
@@ -303,6 +308,7 @@ impl Lowerer<'_> {
         let Waiting { function, definition, mut env, params } = waiting;
         let DefinitionBody::Function(Function { params: patterns, body }) = &definition.body else { return };
         let outer = std::mem::take(&mut self.blocks);
+        self.inlining = Rc::from([]);
         let block = self.block(|lowerer| {
             for (pattern, atoms) in patterns.iter().zip(params) {
                 lowerer.bind_pattern(pattern, Value::Atoms(atoms), &mut env);

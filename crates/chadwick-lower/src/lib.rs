@@ -50,7 +50,7 @@ pub(crate) struct Lowerer<'t> {
     /// Instances whose bodies are still to be lowered.
     waiting: Vec<apply::Waiting>,
     /// Definitions being inlined, from the outside in.
-    inlining: Vec<VarId>,
+    inlining: Rc<[VarId]>,
     /// Whether an `#[unroll]` stands around the expression.
     unroll: bool,
     errors: Vec<Diagnostic>,
@@ -78,7 +78,7 @@ impl<'t> Lowerer<'t> {
             named_instances: FxHashMap::default(),
             equalities: FxHashMap::default(),
             waiting: Vec::new(),
-            inlining: Vec::new(),
+            inlining: Rc::from([]),
             unroll: false,
             errors: Vec::new(),
             reported: FxHashSet::default(),

@@ -51,11 +51,13 @@ pub enum Binding {
 pub struct Env {
     pub vars: HashTrieMap<VarId, Binding>,
     pub types: TypeParams,
+    /// Definitions being inlined around this scope, from the outside in.
+    pub inlining: Rc<[VarId]>,
 }
 
 impl Env {
     pub fn new(types: TypeParams) -> Env {
-        Env { vars: HashTrieMap::new(), types }
+        Env { vars: HashTrieMap::new(), types, inlining: Rc::from([]) }
     }
 
     pub fn bind(&mut self, id: VarId, value: Value) {

@@ -24,7 +24,8 @@ impl Reverse<'_, '_> {
         cotangents: &mut Cotangents,
     ) -> Statement {
         let span = statement.span;
-        let mask: Vec<bool> = args.iter().map(|arg| self.is_active(arg)).collect();
+        let is_read = |arg: &Atom| matches!(arg, Atom::Var(var) if self.finals.contains_key(var));
+        let mask: Vec<bool> = args.iter().map(|arg| self.is_active(arg) || is_read(arg)).collect();
         let split = self.function(function, &mask, span);
         let tape = self.context.fresh("tape", Type::Named(split.tape));
         let mut dual_args = vec![Atom::Var(tape.var)];
@@ -41,6 +42,11 @@ impl Reverse<'_, '_> {
         let mut returned: Vec<Atom> = Vec::new();
         for (arg, wanted) in args.iter().zip(&mask) {
             let (true, Atom::Var(var)) = (*wanted, arg) else { continue };
+            // What is added to an accumulator of the program gets the final cotangent, which the dual only reads.
+            if let Some(value) = self.finals.get(var) {
+                dual_args.push(value.clone());
+                continue;
+            }
             let ty = super::control::any_sizes(&self.context.var_type(*var));
             if !is_flat_array(&ty) {
                 returned.push(arg.clone());
@@ -116,7 +122,14 @@ impl Reverse<'_, '_> {
         }
         let mut cotangents = Cotangents::default();
         let mut returned: Vec<Binder> = Vec::new();
+        let mut finals = FxHashMap::default();
         for param in &active_params {
+            if let Type::Accumulator(content) = &param.ty {
+                let value = self.context.fresh("ct", super::control::any_sizes(content));
+                finals.insert(param.var, Atom::Var(value.var));
+                dual_params.push(value);
+                continue;
+            }
             let ty = super::control::any_sizes(&param.ty);
             if is_flat_array(&ty) {
                 let name = Name::from(format!("{}_ct", self.context.name(param.var)));
@@ -142,7 +155,7 @@ impl Reverse<'_, '_> {
             functions: self.functions,
             active,
             sizes: Vec::new(),
-            finals: FxHashMap::default(),
+            finals,
         };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();

@@ -117,6 +117,10 @@ impl<'c, 'p> Reverse<'c, 'p> {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
             let mut statements = Vec::new();
             for statement in &block.statements {
+                let is_function = |binder: &Binder| matches!(binder.ty, Type::Function(_)) && self.active.contains(&binder.var);
+                if statement.binders.iter().any(is_function) {
+                    self.context.unsupported(statement.span, "a function that is a value");
+                }
                 match self.desugar(statement) {
                     Some(simpler) => statements.extend(simpler),
                     None => statements.push(statement.clone()),
@@ -268,7 +272,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             self.accumulate(handle, path, value, cotangents, span);
             return statement.clone();
         }
-        let effects = has_effects(&statement.op);
+        let effects = self.context.has_effects(&statement.op);
         let incoming = self.take(cotangents, &statement.binders);
         if incoming.iter().all(Option::is_none) && !effects {
             return statement.clone();
@@ -337,12 +341,4 @@ fn indices(dims: &[SliceDim]) -> Option<Vec<Atom>> {
 
 fn size_statement(array: Var, axis: usize, var: Var, span: Span) -> Statement {
     Statement { binders: vec![Binder { var, ty: Type::I64 }], op: Op::Dim { array: Atom::Var(array), axis }, span }
-}
-
-/// Whether something is accumulated inside.
-fn has_effects(op: &Op) -> bool {
-    match op {
-        Op::Accumulate { .. } => true,
-        other => other.scopes().iter().any(|scope| scope.block.statements.iter().any(|inner| has_effects(&inner.op))),
-    }
 }

@@ -1,0 +1,381 @@
+//! Functions as data: after this pass a program has no closures and no function types.
+//!
+//! All closures of one function type become the constructors of one (possibly recursive) sum type, whose payload is what the closure
+//! captures. Applying a function is a call of an ordinary function that matches on the constructor. A call costs what it did before plus a
+//! match; captured arrays are passed by reference.
+
+use chadwick_core::visit::lambda_free_variables;
+use chadwick_core::{
+    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm, Op, Program,
+    Statement, Type, TypeDefinition, TypeId, Var,
+};
+use chadwick_source::{Name, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Replaces every function value by data.
+pub fn defunctionalise(program: &mut Program) {
+    if !has_functions(program) {
+        return;
+    }
+    let mut pass = Pass { program, groups: Vec::new(), by_type: FxHashMap::default(), types: FxHashMap::default() };
+    pass.collect_types();
+    let count = pass.program.functions.len();
+    for at in 0..count {
+        let function = pass.program.functions[at].clone();
+        let body = pass.block(function.body);
+        let params = pass.binders(function.params);
+        let results = function.results.iter().map(|ty| pass.ty(ty)).collect();
+        pass.program.functions[at] = Function { params, results, body, ..function };
+    }
+    for at in 0..pass.program.types.len() {
+        let constructors = pass.program.types[at].constructors.clone();
+        let constructors = constructors
+            .into_iter()
+            .map(|constructor| Constructor {
+                name: constructor.name,
+                payload: constructor.payload.iter().map(|ty| pass.ty(ty)).collect(),
+            })
+            .collect();
+        pass.program.types[at].constructors = constructors;
+    }
+    pass.finish();
+}
+
+/// All closures of one function type.
+struct Group {
+    definition: TypeId,
+    apply: FunctionId,
+    closures: Vec<Lifted>,
+}
+
+/// A closure as a function of what it captures and its parameters.
+struct Lifted {
+    function: FunctionId,
+    captured: Vec<Type>,
+}
+
+struct Pass<'p> {
+    program: &'p mut Program,
+    groups: Vec<Group>,
+    by_type: FxHashMap<FunctionType, usize>,
+    /// Types of the variables of the program as it was.
+    types: FxHashMap<Var, Type>,
+}
+
+impl Pass<'_> {
+    fn collect_types(&mut self) {
+        for function in &self.program.functions {
+            function.params.iter().for_each(|param| {
+                self.types.insert(param.var, param.ty.clone());
+            });
+            collect(&function.body, &mut self.types);
+        }
+    }
+
+    /// The group of a function type, made when first met.
+    fn group(&mut self, ty: &FunctionType) -> usize {
+        let key = FunctionType { params: ty.params.iter().map(forget).collect(), results: ty.results.iter().map(forget).collect() };
+        if let Some(known) = self.by_type.get(&key) {
+            return *known;
+        }
+        let at = self.groups.len();
+        let definition = TypeId(self.program.types.len() as u32);
+        let apply = FunctionId(self.program.functions.len() as u32);
+        self.by_type.insert(key.clone(), at);
+        self.groups.push(Group { definition, apply, closures: Vec::new() });
+        self.program.types.push(TypeDefinition { name: Name::from(format!("function{at}")), constructors: Vec::new() });
+        let placeholder = Function {
+            name: Name::from(format!("apply{at}")),
+            params: Vec::new(),
+            results: Vec::new(),
+            body: Block::default(),
+            span: Span::default(),
+        };
+        self.program.functions.push(placeholder);
+        let function = Binder { var: self.program.fresh("f"), ty: Type::Named(definition) };
+        let mut params = vec![function];
+        for ty in &key.params {
+            let ty = self.ty(ty);
+            params.push(Binder { var: self.program.fresh("x"), ty });
+        }
+        let results = key.results.iter().map(|ty| self.ty(ty)).collect();
+        let target = &mut self.program.functions[apply.0 as usize];
+        target.params = params;
+        target.results = results;
+        at
+    }
+
+    fn ty(&mut self, ty: &Type) -> Type {
+        match ty {
+            Type::Function(function) => {
+                let group = self.group(function);
+                Type::Named(self.groups[group].definition)
+            }
+            Type::Array(array) => {
+                let element = match &array.element {
+                    Element::Boxed(inner) => Element::Boxed(Rc::new(self.ty(inner))),
+                    other => other.clone(),
+                };
+                Type::Array(ArrayType { element, dims: array.dims.clone() })
+            }
+            Type::Sum(constructors) => Type::Sum(
+                constructors
+                    .iter()
+                    .map(|constructor| Constructor {
+                        name: constructor.name.clone(),
+                        payload: constructor.payload.iter().map(|ty| self.ty(ty)).collect(),
+                    })
+                    .collect(),
+            ),
+            Type::Accumulator(inner) => Type::Accumulator(Rc::new(self.ty(inner))),
+            Type::Prim(_) | Type::Named(_) => ty.clone(),
+        }
+    }
+
+    fn binders(&mut self, binders: Vec<Binder>) -> Vec<Binder> {
+        binders.into_iter().map(|binder| Binder { ty: self.ty(&binder.ty), ..binder }).collect()
+    }
+
+    fn lambda(&mut self, lambda: Lambda) -> Lambda {
+        let results = lambda.results.iter().map(|ty| self.ty(ty)).collect();
+        Lambda { params: self.binders(lambda.params), results, body: lambda.body }
+    }
+
+    fn block(&mut self, block: Block) -> Block {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let statements = block.statements.into_iter().map(|statement| self.statement(statement)).collect();
+            Block { statements, results: block.results }
+        })
+    }
+
+    fn statement(&mut self, statement: Statement) -> Statement {
+        let Statement { binders, op, span } = statement;
+        let op = match op {
+            Op::Closure(lambda) => self.closure(lambda, span),
+            Op::Apply { function, args } => self.apply(function, args),
+            other => {
+                let other = other.map_blocks(&mut |block| self.block(block));
+                self.op_types(other)
+            }
+        };
+        Statement { binders: self.binders(binders), op, span }
+    }
+
+    /// The types inside an operation; its blocks are done already.
+    fn op_types(&mut self, op: Op) -> Op {
+        match op {
+            Op::Construct { ty, tag, args } => Op::Construct { ty: self.ty(&ty), tag, args },
+            Op::ArrayLiteral { ty, elements, inner } => Op::ArrayLiteral { ty: self.ty(&ty), elements, inner },
+            Op::Match { scrutinee, arms, otherwise } => {
+                let arms = arms.into_iter().map(|arm| Arm { binders: self.binders(arm.binders), ..arm }).collect();
+                Op::Match { scrutinee, arms, otherwise }
+            }
+            Op::Reduce { space, op, neutral, body, commutative } => {
+                Op::Reduce { space, op: self.lambda(op), neutral, body, commutative }
+            }
+            Op::Scan { axis, op, neutral, body } => Op::Scan { axis, op: self.lambda(op), neutral, body },
+            Op::Hist { space, dest, rank, op, neutral, body } => {
+                Op::Hist { space, dest, rank, op: self.lambda(op), neutral, body }
+            }
+            Op::Loop(mut parts) => {
+                parts.carry = self.binders(parts.carry);
+                if let LoopForm::For { index, bound } = parts.form {
+                    let ty = self.ty(&index.ty);
+                    parts.form = LoopForm::For { index: Binder { ty, ..index }, bound };
+                }
+                Op::Loop(parts)
+            }
+            Op::Differentiate(mut parts) => {
+                parts.function = self.lambda(parts.function);
+                Op::Differentiate(parts)
+            }
+            Op::Custom(mut parts) => {
+                parts.function = self.lambda(parts.function);
+                parts.rule = self.lambda(parts.rule);
+                Op::Custom(parts)
+            }
+            Op::WithAccumulators { handles, init, body } => {
+                Op::WithAccumulators { handles: self.binders(handles), init, body }
+            }
+            other => other,
+        }
+    }
+
+    /// A closure becomes a constructor with what it captures, and a function of its own.
+    fn closure(&mut self, lambda: Lambda, span: Span) -> Op {
+        let ty = FunctionType {
+            params: lambda.params.iter().map(|param| param.ty.clone()).collect(),
+            results: lambda.results.clone(),
+        };
+        let group = self.group(&ty);
+        let captured = lambda_free_variables(&lambda);
+        let captured_types: Vec<Type> = captured
+            .iter()
+            .map(|var| {
+                let ty = self.types.get(var).cloned().unwrap_or(Type::BOOL);
+                forget(&self.ty(&ty))
+            })
+            .collect();
+        let params: Vec<Binder> = captured_types
+            .iter()
+            .zip(&captured)
+            .map(|(ty, var)| {
+                let name = self.program.var_names.get(var.0 as usize).cloned().unwrap_or_default();
+                Binder { var: self.program.fresh(name), ty: ty.clone() }
+            })
+            .collect();
+        let replaced: Vec<(Var, Atom)> = captured.iter().zip(&params).map(|(var, param)| (*var, Atom::Var(param.var))).collect();
+        let lambda = {
+            let mut copier = chadwick_core::visit::Copier::new(self.program);
+            replaced.iter().for_each(|(var, atom)| copier.replace(*var, atom.clone()));
+            let copy = copier.lambda(&lambda);
+            let names = copier.into_replacements();
+            // The copy's variables have the types of the original's.
+            for (old, new) in names {
+                if let (Some(ty), Atom::Var(new)) = (self.types.get(&old).cloned(), new) {
+                    self.types.insert(new, ty);
+                }
+            }
+            copy
+        };
+        let lambda = self.lambda(lambda);
+        let body = self.block(lambda.body);
+        let function = FunctionId(self.program.functions.len() as u32);
+        let results = self.program.functions[self.groups[group].apply.0 as usize].results.clone();
+        self.program.functions.push(Function {
+            name: Name::from("lambda"),
+            params: [params, lambda.params].concat(),
+            results,
+            body,
+            span,
+        });
+        let tag = self.groups[group].closures.len() as u32;
+        self.groups[group].closures.push(Lifted { function, captured: captured_types });
+        let ty = Type::Named(self.groups[group].definition);
+        Op::Construct { ty, tag, args: captured.into_iter().map(Atom::Var).collect() }
+    }
+
+    fn apply(&mut self, function: Atom, args: Vec<Atom>) -> Op {
+        let ty = match &function {
+            Atom::Var(var) => self.types.get(var).cloned(),
+            Atom::Const(_) => None,
+        };
+        let Some(Type::Function(ty)) = ty else { return Op::Apply { function, args } };
+        let group = self.group(&ty);
+        Op::Call { function: self.groups[group].apply, args: [vec![function], args].concat() }
+    }
+
+    /// Fills in the sum types and the functions that apply them.
+    fn finish(self) {
+        let Pass { program, groups, .. } = self;
+        for group in &groups {
+            let constructors = group
+                .closures
+                .iter()
+                .enumerate()
+                .map(|(at, lifted)| Constructor { name: Name::from(format!("closure{at}")), payload: lifted.captured.clone() })
+                .collect();
+            program.types[group.definition.0 as usize].constructors = constructors;
+            let target = program.functions[group.apply.0 as usize].clone();
+            let (function, args) = match target.params.split_first() {
+                Some((function, args)) => (function.clone(), args.to_vec()),
+                None => continue,
+            };
+            let mut arms = Vec::new();
+            for (tag, lifted) in group.closures.iter().enumerate() {
+                let binders: Vec<Binder> =
+                    lifted.captured.iter().map(|ty| Binder { var: program.fresh(""), ty: ty.clone() }).collect();
+                let all = binders.iter().chain(&args).map(|binder| Atom::Var(binder.var)).collect();
+                let results: Vec<Binder> =
+                    target.results.iter().map(|ty| Binder { var: program.fresh(""), ty: ty.clone() }).collect();
+                let atoms = results.iter().map(|binder| Atom::Var(binder.var)).collect();
+                let call =
+                    Statement { binders: results, op: Op::Call { function: lifted.function, args: all }, span: Span::default() };
+                arms.push(Arm { tag: tag as u32, binders, body: Block { statements: vec![call], results: atoms } });
+            }
+            let results: Vec<Binder> =
+                target.results.iter().map(|ty| Binder { var: program.fresh(""), ty: ty.clone() }).collect();
+            let atoms = results.iter().map(|binder| Atom::Var(binder.var)).collect();
+            let op = Op::Match { scrutinee: Atom::Var(function.var), arms, otherwise: None };
+            let statement = Statement { binders: results, op, span: Span::default() };
+            program.functions[group.apply.0 as usize].body = Block { statements: vec![statement], results: atoms };
+        }
+    }
+}
+
+fn has_functions(program: &Program) -> bool {
+    fn in_block(block: &Block) -> bool {
+        block.statements.iter().any(|statement| {
+            matches!(statement.op, Op::Closure(_) | Op::Apply { .. })
+                || statement.op.scopes().iter().any(|scope| in_block(scope.block))
+        })
+    }
+    program.functions.iter().any(|function| in_block(&function.body))
+}
+
+/// The type without what it knows of sizes.
+fn forget(ty: &Type) -> Type {
+    match ty {
+        Type::Array(array) => {
+            let element = match &array.element {
+                Element::Boxed(inner) => Element::Boxed(Rc::new(forget(inner))),
+                other => other.clone(),
+            };
+            Type::Array(ArrayType { element, dims: vec![Dim::Any; array.dims.len()] })
+        }
+        Type::Sum(constructors) => Type::Sum(
+            constructors
+                .iter()
+                .map(|constructor| Constructor {
+                    name: constructor.name.clone(),
+                    payload: constructor.payload.iter().map(forget).collect(),
+                })
+                .collect(),
+        ),
+        Type::Function(function) => Type::Function(Rc::new(FunctionType {
+            params: function.params.iter().map(forget).collect(),
+            results: function.results.iter().map(forget).collect(),
+        })),
+        Type::Accumulator(inner) => Type::Accumulator(Rc::new(forget(inner))),
+        Type::Prim(_) | Type::Named(_) => ty.clone(),
+    }
+}
+
+fn collect(block: &Block, types: &mut FxHashMap<Var, Type>) {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        for statement in &block.statements {
+            let mut add = |binders: &[Binder]| {
+                binders.iter().for_each(|binder| {
+                    types.insert(binder.var, binder.ty.clone());
+                });
+            };
+            add(&statement.binders);
+            match &statement.op {
+                Op::Closure(lambda) => add(&lambda.params),
+                Op::Match { arms, .. } => arms.iter().for_each(|arm| add(&arm.binders)),
+                Op::Reduce { op, .. } | Op::Scan { op, .. } | Op::Hist { op, .. } => add(&op.params),
+                Op::Loop(parts) => {
+                    add(&parts.carry);
+                    if let LoopForm::For { index, .. } = &parts.form {
+                        add(std::slice::from_ref(index));
+                    }
+                }
+                Op::Differentiate(parts) => add(&parts.function.params),
+                Op::Custom(parts) => {
+                    add(&parts.function.params);
+                    add(&parts.rule.params);
+                }
+                Op::WithAccumulators { handles, .. } => add(handles),
+                _ => {}
+            }
+            for scope in statement.op.scopes() {
+                // Axes are the only binders without a type of their own.
+                scope.binders.iter().for_each(|var| {
+                    types.entry(*var).or_insert(Type::I64);
+                });
+                collect(scope.block, types);
+            }
+        }
+    });
+}
