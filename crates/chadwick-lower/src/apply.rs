@@ -16,8 +16,8 @@ pub struct Waiting {
     function: FunctionId,
     definition: Rc<Definition>,
     env: Env,
-    /// Atoms of the function's own parameters, one value per source parameter.
-    params: Vec<Vec<Atom>>,
+    /// The function's own parameters, one value per source parameter.
+    params: Vec<Value>,
 }
 
 impl Lowerer<'_> {
@@ -222,16 +222,36 @@ impl Lowerer<'_> {
         let mut atoms: Vec<Atom> = context.captured.iter().flat_map(|(_, atoms)| atoms.clone()).collect();
         atoms.extend(type_sizes);
         atoms.extend(sizes);
+        let mut known = Vec::new();
         for arg in args {
-            atoms.extend(self.materialise(arg, span));
+            let apart = match &arg {
+                Value::Function(_) => self.take_apart(&arg),
+                Value::Atoms(_) => None,
+            };
+            match apart {
+                Some((key, dynamic)) => {
+                    atoms.extend(dynamic);
+                    known.push(Some((key, arg)));
+                }
+                None => {
+                    atoms.extend(self.materialise(arg, span));
+                    known.push(None);
+                }
+            }
         }
-        let function = self.instance(definition, &types, &context);
+        let function = self.instance(definition, &types, &context, &known);
         let results = self.core.functions[function.0 as usize].results.clone();
         Value::Atoms(self.emit_typed("", Op::Call { function, args: atoms }, results, span))
     }
 
     /// The Core function of a definition at its types.
-    fn instance(&mut self, definition: &Rc<Definition>, types: &[LType], context: &Context) -> FunctionId {
+    fn instance(
+        &mut self,
+        definition: &Rc<Definition>,
+        types: &[LType],
+        context: &Context,
+        known: &[Option<(String, Value)>],
+    ) -> FunctionId {
         let captured_types: Vec<(u32, Vec<Type>)> =
             context.captured.iter().map(|(id, atoms)| (id.0, atoms.iter().map(|atom| self.type_of(atom)).collect())).collect();
         let mut around: Vec<_> = context.around.iter().map(|(id, ty)| (*id, ty.erase())).collect();
@@ -241,6 +261,7 @@ impl Lowerer<'_> {
             types: types.iter().map(LType::erase).collect::<Vec<Erased>>(),
             context: captured_types.clone(),
             around,
+            functions: known.iter().map(|known| known.as_ref().map(|(key, _)| key.clone())).collect(),
         };
         if let Some(function) = self.instances.get(&key) {
             return *function;
@@ -271,14 +292,28 @@ impl Lowerer<'_> {
         }
         let mut own = Vec::new();
         let DefinitionBody::Function(Function { params: patterns, .. }) = &definition.body else { return FunctionId(0) };
-        for pattern in patterns {
+        for (at, pattern) in patterns.iter().enumerate() {
+            if let Some(Some((_, template))) = known.get(at) {
+                let dynamic = self.take_apart(template).map_or(Vec::new(), |(_, atoms)| atoms);
+                let binders: Vec<Binder> = dynamic
+                    .iter()
+                    .map(|atom| {
+                        let ty = self.type_of(atom);
+                        self.fresh("", ty)
+                    })
+                    .collect();
+                let mut atoms = binders.iter().map(|binder| Atom::Var(binder.var));
+                own.push(self.put_together(template, &mut atoms));
+                params.extend(binders);
+                continue;
+            }
             let shape = self.shape_in(&pattern.ty, &env);
             let name = match &pattern.kind {
                 chadwick_types::tree::PatternKind::Var(_, name) => name.clone(),
                 _ => Name::from(""),
             };
             let binders: Vec<Binder> = self.flatten(&shape).into_iter().map(|ty| self.fresh(name.clone(), ty)).collect();
-            own.push(binders.iter().map(|binder| Atom::Var(binder.var)).collect());
+            own.push(Value::Atoms(binders.iter().map(|binder| Atom::Var(binder.var)).collect()));
             params.extend(binders);
         }
         let result = result_type(&definition.scheme.ty, patterns.len());
@@ -310,8 +345,8 @@ impl Lowerer<'_> {
         let outer = std::mem::take(&mut self.blocks);
         self.inlining = Rc::from([]);
         let block = self.block(|lowerer| {
-            for (pattern, atoms) in patterns.iter().zip(params) {
-                lowerer.bind_pattern(pattern, Value::Atoms(atoms), &mut env);
+            for (pattern, value) in patterns.iter().zip(params) {
+                lowerer.bind_pattern(pattern, value, &mut env);
             }
             lowerer.atoms(body, &mut env)
         });

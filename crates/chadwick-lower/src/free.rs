@@ -1,10 +1,12 @@
 //! What a local function uses of the names around it.
 
 use crate::Lowerer;
-use crate::value::{Binding, LocalFunction, Value};
+use crate::value::{Binding, Env, LocalFunction, Value};
 use chadwick_core::Atom;
 use chadwick_source::Span;
-use chadwick_types::tree::{CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, LoopForm, Pattern, PatternKind};
+use chadwick_types::tree::{
+    CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, Lambda, LoopForm, Pattern, PatternKind,
+};
 use chadwick_types::ty::{Size, Type, TypeArg, VarId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -27,7 +29,32 @@ impl Lowerer<'_> {
         captured
     }
 
-    fn captured_names(&mut self, local: &LocalFunction) -> Vec<VarId> {
+    /// Values and local functions around a lambda that it uses, directly or through local functions.
+    pub fn lambda_names(&self, lambda: &Lambda, env: &Env) -> (Vec<VarId>, Vec<Rc<Definition>>) {
+        let mut mentioned = FxHashSet::default();
+        let mut own = FxHashSet::default();
+        lambda.params.iter().for_each(|param| in_pattern(param, &mut own));
+        in_exp(&lambda.body, &mut own);
+        let mut seen = FxHashSet::default();
+        for id in own {
+            mentioned.insert(id);
+            if let Some(Binding::Local(local)) = env.vars.get(&id) {
+                collect_local(local, &mut mentioned, &mut seen);
+            }
+        }
+        let mut names: Vec<VarId> = mentioned.into_iter().collect();
+        names.sort();
+        let locals = names
+            .iter()
+            .filter_map(|id| match env.vars.get(id) {
+                Some(Binding::Local(local)) => Some(local.definition.clone()),
+                _ => None,
+            })
+            .collect();
+        (names, locals)
+    }
+
+    pub fn captured_names(&mut self, local: &LocalFunction) -> Vec<VarId> {
         let mut mentioned = FxHashSet::default();
         let mut seen = FxHashSet::default();
         collect_local(local, &mut mentioned, &mut seen);

@@ -14,6 +14,7 @@ mod intrinsics;
 mod ltype;
 mod matching;
 mod sizes;
+mod specialise;
 mod value;
 
 use chadwick_core::typing::{self, TypeEnvironment};
@@ -64,6 +65,8 @@ pub(crate) struct InstanceKey {
     /// For local functions: the types around them and what they capture.
     context: Vec<(u32, Vec<Type>)>,
     around: Vec<(chadwick_types::ty::ParamId, Erased)>,
+    /// For arguments that are known functions: which.
+    functions: Vec<Option<String>>,
 }
 
 impl<'t> Lowerer<'t> {
