@@ -231,6 +231,9 @@ impl Checker<'_> {
     pub fn name(&mut self, name: &ast::QualName) -> Exp {
         let segments: Vec<&ast::Ident> = name.qualifiers.iter().chain([&name.name]).collect();
         let span = name.span();
+        if segments.len() == 1 && matches!(name.name.name.as_str(), "&&" | "||") {
+            return self.short_circuit_function(name.name.name == "&&", span);
+        }
         let Some(term) = self.find_term(&segments[0].name) else {
             self.unknown_name(segments[0], name);
             return error_exp(span);
@@ -277,6 +280,25 @@ impl Checker<'_> {
                 }
             }
         }
+    }
+
+    /// `&&` or `||` as a value: a function of two bools.
+    fn short_circuit_function(&mut self, conjunction: bool, span: Span) -> Exp {
+        let (depth, ty) = (self.depth, Type::bool());
+        self.depth += 1;
+        let [left, right] = ["x", "y"].map(|name| (self.fresh_var(Name::from(name)), Name::from(name)));
+        self.depth = depth;
+        let operand = |(id, _): &(VarId, Name)| {
+            let kind = ExpKind::Var { id: *id, types: Vec::new(), sizes: Vec::new() };
+            Box::new(Exp { kind, ty: ty.clone(), span })
+        };
+        let operands = (operand(&left), operand(&right));
+        let kind = if conjunction { ExpKind::And(operands.0, operands.1) } else { ExpKind::Or(operands.0, operands.1) };
+        let body = Exp { kind, ty: ty.clone(), span };
+        let params =
+            [left, right].map(|(id, name)| Pattern { kind: PatternKind::Var(id, name), ty: ty.clone(), span }).to_vec();
+        let ty = self.function_type(&params, &[false, false], &body.ty, false);
+        Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params, body })), ty, span }
     }
 
     pub fn find_term(&self, name: &str) -> Option<Term> {

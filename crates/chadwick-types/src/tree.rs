@@ -42,7 +42,7 @@ pub enum NamedBody {
     Opaque,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Definition {
     pub id: VarId,
     pub name: Name,
@@ -53,7 +53,7 @@ pub struct Definition {
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum DefinitionBody {
     Function(Function),
     /// Known to lowering by this name.
@@ -61,7 +61,7 @@ pub enum DefinitionBody {
 }
 
 /// Parameters and a body; a value has no parameters.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Function {
     pub params: Vec<Pattern>,
     pub body: Exp,
@@ -144,7 +144,7 @@ pub enum ExpKind {
     Error,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Lambda {
     pub params: Vec<Pattern>,
     pub body: Exp,

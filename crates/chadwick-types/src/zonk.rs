@@ -116,11 +116,12 @@ impl Checker<'_> {
                 ExpKind::Apply { function: self.zonk_box(function), args: self.zonk_all(args), checks: self.zonk_checks(checks) }
             }
             ExpKind::Lambda(lambda) => {
-                let params: Vec<_> = lambda.params.iter().map(|param| self.zonk_pattern(param.clone())).collect();
+                let lambda = Rc::unwrap_or_clone(lambda);
+                let params: Vec<_> = lambda.params.into_iter().map(|param| self.zonk_pattern(param)).collect();
                 for param in &params {
                     self.require_irrefutable(param, "a parameter");
                 }
-                ExpKind::Lambda(Rc::new(Lambda { params, body: self.zonk(lambda.body.clone()) }))
+                ExpKind::Lambda(Rc::new(Lambda { params, body: self.zonk(lambda.body) }))
             }
             ExpKind::Let { .. } | ExpKind::LetFunctions { .. } | ExpKind::LetSizes(..) => {
                 return self.zonk_lets(Exp { kind: exp.kind, ty, span });
@@ -212,10 +213,7 @@ impl Checker<'_> {
                 ExpKind::LetFunctions { functions, recursive, body } => {
                     let functions = functions
                         .into_iter()
-                        .map(|function| match Rc::try_unwrap(function) {
-                            Ok(function) => Rc::new(self.zonk_definition(function)),
-                            Err(shared) => shared,
-                        })
+                        .map(|function| Rc::new(self.zonk_definition(Rc::unwrap_or_clone(function))))
                         .collect();
                     wrappers.push((Wrapper::Functions(functions, recursive), ty, span));
                     current = *body;
