@@ -7,7 +7,7 @@ use crate::pattern::Bindings;
 use crate::tree::{Exp, ExpKind, Index, Lambda, Pattern, PatternKind};
 use crate::ty::{Arrow, Prim, Return, Scheme, Size, Type, VarId};
 use crate::type_exp::Anonymous;
-use crate::unify::{Constraint, OnSizes, PrimSet};
+use crate::unify::{Constraint, OnSizes, PrimSet, arguments};
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::{self, Access, IndexPart, LetBinding, Literal, UnaryOperator};
 use std::collections::BTreeMap;
@@ -295,8 +295,7 @@ impl Checker<'_> {
         let operands = (operand(&left), operand(&right));
         let kind = if conjunction { ExpKind::And(operands.0, operands.1) } else { ExpKind::Or(operands.0, operands.1) };
         let body = Exp { kind, ty: ty.clone(), span };
-        let params =
-            [left, right].map(|(id, name)| Pattern { kind: PatternKind::Var(id, name), ty: ty.clone(), span }).to_vec();
+        let params = [left, right].map(|(id, name)| Pattern { kind: PatternKind::Var(id, name), ty: ty.clone(), span }).to_vec();
         let ty = self.function_type(&params, &[false, false], &body.ty, false);
         Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params, body })), ty, span }
     }
@@ -357,7 +356,7 @@ impl Checker<'_> {
         if let (Some(payload), Some(known)) = (payload, known) {
             if payload.len() != args.len() {
                 let message =
-                    format!("constructor #{} takes {} arguments, but {} are given", name.name, payload.len(), args.len());
+                    format!("constructor #{} takes {}, but is given {}", name.name, arguments(payload.len()), args.len());
                 self.error("E0222", span, message);
                 return error_exp(span);
             }
@@ -770,8 +769,8 @@ impl Checker<'_> {
         let size = match (start, end) {
             (None, None) => Some(size.clone()),
             (None, Some(end)) => bound(end),
-            (Some(start), None) => bound(start).map(|start| Size::sub(size.clone(), start)),
-            (Some(start), Some(end)) => bound(start).zip(bound(end)).map(|(start, end)| Size::sub(end, start)),
+            (Some(start), None) => bound(start).map(|start| Size::difference(size.clone(), start)),
+            (Some(start), Some(end)) => bound(start).zip(bound(end)).map(|(start, end)| Size::difference(end, start)),
         };
         size.unwrap_or(Size::Unknown)
     }
@@ -871,7 +870,7 @@ impl Checker<'_> {
     fn range_size(&self, first: &Exp, second: Option<&Exp>, end: ast::RangeEnd, last: &Exp) -> Option<Size> {
         let (first, last) = (self.size_of_exp(first)?, self.size_of_exp(last)?);
         if let Some(second) = second {
-            let stride = Size::sub(self.size_of_exp(second)?, first.clone());
+            let stride = Size::difference(self.size_of_exp(second)?, first.clone());
             if !self.same_size(&stride, &Size::Const(1)) {
                 return None;
             }
@@ -880,10 +879,10 @@ impl Checker<'_> {
         let from_one = self.same_size(&first, &Size::Const(1));
         match end {
             ast::RangeEnd::UpTo if from_zero => Some(last),
-            ast::RangeEnd::UpTo => Some(Size::sub(last, first)),
+            ast::RangeEnd::UpTo => Some(Size::difference(last, first)),
             ast::RangeEnd::Inclusive if from_one => Some(last),
-            ast::RangeEnd::Inclusive => Some(Size::add(Size::sub(last, first), Size::Const(1))),
-            ast::RangeEnd::DownTo => Some(Size::sub(first, last)).filter(|_| second.is_none()),
+            ast::RangeEnd::Inclusive => Some(Size::sum(Size::difference(last, first), Size::Const(1))),
+            ast::RangeEnd::DownTo => Some(Size::difference(first, last)).filter(|_| second.is_none()),
         }
     }
 }
