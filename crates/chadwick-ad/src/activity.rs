@@ -31,7 +31,12 @@ pub fn check_derivatives(program: &Program) -> Vec<Diagnostic> {
 }
 
 /// The variables in a block that depend on the active ones, itself and nested blocks included.
-pub fn active_variables(program: &Program, block: &Block, inputs: impl IntoIterator<Item = Var>, reverse: bool) -> FxHashSet<Var> {
+pub fn active_variables(
+    program: &Program,
+    block: &Block,
+    inputs: impl IntoIterator<Item = Var>,
+    reverse: bool,
+) -> FxHashSet<Var> {
     let mut activity = Activity::new(program, reverse);
     let mut active = Active::default();
     active.values.extend(inputs);
@@ -82,6 +87,8 @@ struct Activity<'p> {
     /// Results of functions by the activity of their arguments; for those being computed, what is known so far.
     summaries: FxHashMap<(FunctionId, Vec<bool>), Vec<bool>>,
     open: Vec<(FunctionId, Vec<bool>)>,
+    /// Those of the open ones whose results were asked for before they were known.
+    recursive: FxHashSet<(FunctionId, Vec<bool>)>,
     reported: FxHashSet<Span>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -93,6 +100,7 @@ impl<'p> Activity<'p> {
             reverse,
             summaries: FxHashMap::default(),
             open: Vec::new(),
+            recursive: FxHashSet::default(),
             reported: FxHashSet::default(),
             diagnostics: Vec::new(),
         }
@@ -272,6 +280,9 @@ impl<'p> Activity<'p> {
         }
         let key = (function, args.clone());
         if let Some(results) = self.summaries.get(&key) {
+            if self.open.contains(&key) {
+                self.recursive.insert(key);
+            }
             return results.clone();
         }
         // A recursive function is gone through until nothing new is found.
@@ -284,7 +295,7 @@ impl<'p> Activity<'p> {
             }
             let results = self.block(&target.body, &mut active);
             let known = self.summaries.insert(key.clone(), results.clone());
-            if known.is_some_and(|known| known == results) {
+            if !self.recursive.remove(&key) || known.is_some_and(|known| known == results) {
                 break results;
             }
             let open = &self.open;

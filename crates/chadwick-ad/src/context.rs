@@ -136,7 +136,9 @@ impl<'p> Context<'p> {
                 Element::Unit => false,
                 Element::Boxed(ty) => self.carries(ty),
             },
-            Type::Sum(constructors) => constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| self.carries(ty)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| self.carries(ty))
+            }
             // A recursive type may carry one anywhere.
             Type::Named(_) => true,
             Type::Function(_) | Type::Accumulator(_) => false,
@@ -227,7 +229,8 @@ impl<'p> Context<'p> {
                             .collect();
                         context.construct(ty, tag as u32, args, span)
                     });
-                    let otherwise = (constructors.len() > 1).then(|| Block { statements: Vec::new(), results: vec![left.clone()] });
+                    let otherwise =
+                        (constructors.len() > 1).then(|| Block { statements: Vec::new(), results: vec![left.clone()] });
                     let arms = vec![Arm { tag: tag as u32, binders: right_binders.clone(), body: inner }];
                     context.b.push(Op::Match { scrutinee: right.clone(), arms, otherwise }, vec![ty.clone()], span)
                 });
@@ -315,7 +318,15 @@ impl<'p> Context<'p> {
     }
 
     /// A (co)tangent through one operand of a primitive operation; `None` if nothing passes.
-    pub fn pass(&mut self, derivative: &Derivative, incoming: &Atom, operands: &[Atom], result: &Atom, to: Prim, span: Span) -> Option<Atom> {
+    pub fn pass(
+        &mut self,
+        derivative: &Derivative,
+        incoming: &Atom,
+        operands: &[Atom],
+        result: &Atom,
+        to: Prim,
+        span: Span,
+    ) -> Option<Atom> {
         match derivative {
             Derivative::Zero => None,
             Derivative::One => Some(incoming.clone()),

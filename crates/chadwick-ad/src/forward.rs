@@ -6,9 +6,7 @@
 use crate::activity;
 use crate::context::Context;
 use chadwick_core::prim::Derivative;
-use chadwick_core::{
-    Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Statement, Type, Var,
-};
+use chadwick_core::{Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Statement, Type, Var};
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -277,9 +275,9 @@ impl Forward<'_, '_> {
                 pairs.filter(|(own, _)| carrying.contains(own)).map(|(_, binder)| Atom::Var(binder.var)).collect()
             };
             let body = Block { statements: Vec::new(), results: pick(&inner) };
-            let otherwise = self.context.block(|context| {
-                carrying.iter().map(|binder| context.zero_like(&Atom::Var(binder.var), span)).collect()
-            });
+            let otherwise = self
+                .context
+                .block(|context| carrying.iter().map(|binder| context.zero_like(&Atom::Var(binder.var), span)).collect());
             let arms = vec![Arm { tag: arm.tag, binders: inner, body }];
             let types = carrying.iter().map(|binder| binder.ty.clone()).collect();
             let op = Op::Match { scrutinee: tangent, arms, otherwise: Some(otherwise) };
@@ -372,7 +370,8 @@ impl Forward<'_, '_> {
         };
         let carry_tangents = tangents_for(carry_binders, &carry_wanted);
         let emit_tangents = tangents_for(emit_binders, &emit_wanted);
-        let binders = [carry_binders.to_vec(), carry_tangents, count_binder.to_vec(), emit_binders.to_vec(), emit_tangents].concat();
+        let binders =
+            [carry_binders.to_vec(), carry_tangents, count_binder.to_vec(), emit_binders.to_vec(), emit_tangents].concat();
         self.context.push_statement(Statement { binders, op: Op::Loop(Box::new(op)), span });
     }
 
@@ -450,7 +449,11 @@ impl Forward<'_, '_> {
             CustomKind::Vjp | CustomKind::VjpTape { .. } => {
                 let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
                 for (param, arg) in custom.function.params.iter().zip(&custom.args) {
-                    self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+                    self.context.push_statement(Statement {
+                        binders: vec![param.clone()],
+                        op: Op::Copy(vec![arg.clone()]),
+                        span,
+                    });
                     if let Some(tangent) = self.tangent(arg) {
                         self.tangents.insert(param.var, tangent);
                     }
@@ -460,8 +463,13 @@ impl Forward<'_, '_> {
                 let (values, tangents) = results.split_at(custom.function.body.results.len());
                 let values = values[skip.min(values.len())..].to_vec();
                 self.context.push_statement(Statement { binders: statement.binders.clone(), op: Op::Copy(values), span });
-                let active: Vec<Binder> =
-                    statement.binders.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(binder, _)| binder.clone()).collect();
+                let active: Vec<Binder> = statement
+                    .binders
+                    .iter()
+                    .zip(wanted)
+                    .filter(|(_, wanted)| **wanted)
+                    .map(|(binder, _)| binder.clone())
+                    .collect();
                 for (binder, tangent) in active.iter().zip(tangents) {
                     self.set(binder, Some(tangent.clone()));
                 }
@@ -483,7 +491,8 @@ impl Forward<'_, '_> {
     /// A second accumulator takes the tangents.
     fn with_accumulators(&mut self, statement: &Statement, handles: &[Binder], init: &[Atom], body: &Block) {
         let span = statement.span;
-        let mask: Vec<bool> = handles.iter().map(|handle| handle_content(handle).is_some_and(|ty| self.context.carries(&ty))).collect();
+        let mask: Vec<bool> =
+            handles.iter().map(|handle| handle_content(handle).is_some_and(|ty| self.context.carries(&ty))).collect();
         let tangent_init: Vec<Atom> =
             init.iter().zip(&mask).filter(|(_, wanted)| **wanted).map(|(atom, _)| self.tangent_or_zero(atom, span)).collect();
         let tangent_handles: Vec<Binder> = handles

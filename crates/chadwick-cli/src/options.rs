@@ -44,7 +44,7 @@ pub enum Command {
     Repl(ReplOptions),
     /// Print the intermediate language (Core)
     #[command(
-        after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after lower"
+        after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after derivatives"
     )]
     Core(CoreOptions),
     /// Run the test blocks of programs
@@ -101,7 +101,7 @@ pub struct GradOptions {
     #[command(flatten)]
     pub output: OutputOptions,
     /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = engine)]
+    #[arg(long, default_value = "builtin", value_parser = overloading_engine)]
     pub engine: String,
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -130,7 +130,7 @@ pub struct GradcheckOptions {
     #[arg(long)]
     pub json: bool,
     /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = engine)]
+    #[arg(long, default_value = "builtin", value_parser = overloading_engine)]
     pub engine: String,
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -286,7 +286,7 @@ impl Format {
 }
 
 /// The passes whose Core can be printed, in order.
-pub const PASSES: [&str; 1] = ["lower"];
+pub const PASSES: [&str; 2] = ["lower", "derivatives"];
 
 const ENGINES: [&str; 7] = ["forward", "chad", "chad-efficient", "chad-fast", "dual", "dual-arrays", "linear-maps"];
 
@@ -308,9 +308,19 @@ fn backend(name: &str) -> Result<String, String> {
 fn engine(name: &str) -> Result<String, String> {
     let base = name.split(':').next().unwrap_or(name);
     match base {
-        "builtin" | "auto" => Ok(name.to_owned()),
+        "builtin" | "auto" | "chad-fast" => Ok(name.to_owned()),
         known if ENGINES.contains(&known) => Err(format!("the engine `{name}` is not available yet; use `builtin`")),
         _ => Err(format!("the engines are builtin, {}", ENGINES.join(", "))),
+    }
+}
+
+/// Engines that can differentiate an entry point from outside.
+fn overloading_engine(name: &str) -> Result<String, String> {
+    match name {
+        "chad-fast" => {
+            Err(String::from("the engine `chad-fast` differentiates what a program differentiates itself; use `builtin` here"))
+        }
+        other => engine(other),
     }
 }
 

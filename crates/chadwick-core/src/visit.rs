@@ -137,12 +137,12 @@ impl Op {
             }
             Op::Par { left, right } => Op::Par { left: map(left), right: map(right) },
             Op::Recompute(block) => Op::Recompute(map(block)),
-            Op::Differentiate(parts) => Op::Differentiate(Box::new(Differentiate { function: lambda(parts.function, map), ..*parts })),
-            Op::Custom(parts) => Op::Custom(Box::new(Custom {
-                function: lambda(parts.function, map),
-                rule: lambda(parts.rule, map),
-                ..*parts
-            })),
+            Op::Differentiate(parts) => {
+                Op::Differentiate(Box::new(Differentiate { function: lambda(parts.function, map), ..*parts }))
+            }
+            Op::Custom(parts) => {
+                Op::Custom(Box::new(Custom { function: lambda(parts.function, map), rule: lambda(parts.rule, map), ..*parts }))
+            }
             Op::WithAccumulators { handles, init, body } => Op::WithAccumulators { handles, init, body: map(body) },
             other => other,
         }

@@ -9,7 +9,7 @@ impl Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,7 +19,7 @@ impl Random {
 
     /// A number below `bound`, or 0 if there is none.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 16) as usize % bound.max(1)
+        (self.bits() >> 16) as usize % bound.max(1)
     }
 
     /// A number from `low` to `high`, both included.
@@ -37,6 +37,6 @@ impl Random {
 
     /// A real number in `[-1, 1)`.
     pub fn real(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        (self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }

@@ -19,7 +19,7 @@ impl Lowerer<'_> {
             .iter()
             .map(|exp| {
                 let atoms = self.atoms(exp, env);
-                self.to_element(atoms, &element, span)
+                self.store_element(atoms, &element, span)
             })
             .collect();
         let types = self.element_types(&element);
@@ -63,7 +63,7 @@ impl Lowerer<'_> {
     }
 
     /// A value as it is stored in an array: never without atoms, arrays of hidden size in boxes.
-    pub fn to_element(&mut self, atoms: Vec<Atom>, element: &LType, span: Span) -> Vec<Atom> {
+    pub fn store_element(&mut self, atoms: Vec<Atom>, element: &LType, span: Span) -> Vec<Atom> {
         if atoms.is_empty() {
             return vec![Atom::bool(false)];
         }
@@ -82,8 +82,8 @@ impl Lowerer<'_> {
         atoms.into_iter().zip(boxes).map(put).collect()
     }
 
-    /// The reverse of [`Lowerer::to_element`].
-    pub fn from_element(&mut self, atoms: Vec<Atom>, element: &LType, span: Span) -> Vec<Atom> {
+    /// The reverse of [`Lowerer::store_element`].
+    pub fn load_element(&mut self, atoms: Vec<Atom>, element: &LType, span: Span) -> Vec<Atom> {
         let types = self.flatten(element);
         if types.is_empty() {
             return Vec::new();
@@ -136,16 +136,16 @@ impl Lowerer<'_> {
             .iter()
             .map(|array| self.emit_one(Op::Index { array: array.clone(), indices: indices.to_vec() }, span))
             .collect();
-        self.from_element(atoms, element, span)
+        self.load_element(atoms, element, span)
     }
 
     /// An index as an `i64`.
     fn index_value(&mut self, exp: &Exp, env: &mut Env) -> Atom {
         let atom = self.atoms(exp, env).into_iter().next().unwrap_or(UNKNOWN);
-        self.to_i64(atom, exp.span)
+        self.as_i64(atom, exp.span)
     }
 
-    pub fn to_i64(&mut self, atom: Atom, span: Span) -> Atom {
+    pub fn as_i64(&mut self, atom: Atom, span: Span) -> Atom {
         match self.type_of(&atom).as_prim() {
             Some(Prim::I64) | None => atom,
             Some(from) => self.prim(PrimOp::Convert { from, to: Prim::I64 }, vec![atom], span),
@@ -263,7 +263,7 @@ impl Lowerer<'_> {
             }
         }
         let values = self.atoms(value, env);
-        let values = if single { self.to_element(values, &element, span) } else { values };
+        let values = if single { self.store_element(values, &element, span) } else { values };
         let updated = arrays
             .into_iter()
             .zip(values)
@@ -318,7 +318,7 @@ impl Lowerer<'_> {
         self.emit(Op::Assert { condition: valid, message }, span);
         // Counted in i64: the distance may not fit the element type.
         let (first64, last64, stride64) =
-            (self.to_i64(first.clone(), span), self.to_i64(last, span), self.to_i64(stride.clone(), span));
+            (self.as_i64(first.clone(), span), self.as_i64(last, span), self.as_i64(stride.clone(), span));
         let distance = self.i64_op(BinaryOp::Sub, last64, first64, span);
         let count = if end == RangeEnd::Inclusive {
             let steps = if stride64 == Atom::i64(1) {

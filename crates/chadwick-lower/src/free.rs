@@ -4,9 +4,7 @@ use crate::Lowerer;
 use crate::value::{Binding, Env, LocalFunction, Value};
 use chadwick_core::Atom;
 use chadwick_source::Span;
-use chadwick_types::tree::{
-    CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, Lambda, LoopForm, Pattern, PatternKind,
-};
+use chadwick_types::tree::{CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, Lambda, LoopForm, Pattern, PatternKind};
 use chadwick_types::ty::{Size, Type, TypeArg, VarId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;

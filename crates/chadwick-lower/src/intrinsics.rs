@@ -189,7 +189,7 @@ impl Lowerer<'_> {
             let indices = indices.iter().map(|var| Value::Atoms(vec![Atom::Var(*var)])).collect();
             let value = lowerer.apply(function, indices, span);
             let atoms = lowerer.materialise(value, span);
-            lowerer.to_element(atoms, &element, span)
+            lowerer.store_element(atoms, &element, span)
         });
         let inner = self.inner_sizes(&element);
         let types: Vec<Type> =
@@ -205,11 +205,11 @@ impl Lowerer<'_> {
         let element = element.clone();
         let mut lambda = self.lambda("", params, |lowerer, mut atoms| {
             let right = atoms.split_off(count);
-            let left = lowerer.from_element(atoms, &element, span);
-            let right = lowerer.from_element(right, &element, span);
+            let left = lowerer.load_element(atoms, &element, span);
+            let right = lowerer.load_element(right, &element, span);
             let value = lowerer.apply(function, vec![Value::Atoms(left), Value::Atoms(right)], span);
             let atoms = lowerer.materialise(value, span);
-            lowerer.to_element(atoms, &element, span)
+            lowerer.store_element(atoms, &element, span)
         });
         lambda.results = self.element_types(&element);
         lambda
@@ -221,7 +221,7 @@ impl Lowerer<'_> {
         self.block(|lowerer| {
             let value = lowerer.apply(function, vec![Value::Atoms(vec![Atom::Var(index)])], span);
             let atoms = lowerer.materialise(value, span);
-            lowerer.to_element(atoms, &element, span)
+            lowerer.store_element(atoms, &element, span)
         })
     }
 
@@ -232,7 +232,7 @@ impl Lowerer<'_> {
         let (Some(op), Some(neutral)) = (args.next(), args.next()) else { return Value::Atoms(Vec::new()) };
         let op = self.operator(op, &element, span);
         let neutral = self.materialise(neutral, span);
-        let neutral = self.to_element(neutral, &element, span);
+        let neutral = self.store_element(neutral, &element, span);
         let size = self.size_arg(args.next(), span);
         let index = self.index_var("i");
         let Some(function) = args.next() else { return Value::Atoms(Vec::new()) };
@@ -240,7 +240,7 @@ impl Lowerer<'_> {
         let space = vec![Axis { var: index, size }];
         let types = self.element_types(&element);
         let atoms = self.emit_typed("", Op::Reduce { space, op, neutral, body, commutative }, types, span);
-        Value::Atoms(self.from_element(atoms, &element, span))
+        Value::Atoms(self.load_element(atoms, &element, span))
     }
 
     fn scan(&mut self, call: Call) -> Value {
@@ -250,7 +250,7 @@ impl Lowerer<'_> {
         let (Some(op), Some(neutral)) = (args.next(), args.next()) else { return Value::Atoms(Vec::new()) };
         let op = self.operator(op, &element, span);
         let neutral = self.materialise(neutral, span);
-        let neutral = self.to_element(neutral, &element, span);
+        let neutral = self.store_element(neutral, &element, span);
         let size = self.size_arg(args.next(), span);
         let index = self.index_var("i");
         let Some(function) = args.next() else { return Value::Atoms(Vec::new()) };
@@ -269,7 +269,7 @@ impl Lowerer<'_> {
             let mut atoms = lowerer.materialise(target, span);
             let value = lowerer.apply(values, position(), span);
             let value = lowerer.materialise(value, span);
-            atoms.extend(lowerer.to_element(value, &element, span));
+            atoms.extend(lowerer.store_element(value, &element, span));
             atoms
         })
     }
@@ -284,7 +284,7 @@ impl Lowerer<'_> {
         let dest = self.materialise(dest, span);
         let op = self.operator(op, &element, span);
         let neutral = self.materialise(neutral, span);
-        let neutral = self.to_element(neutral, &element, span);
+        let neutral = self.store_element(neutral, &element, span);
         let size = self.size_arg(args.next(), span);
         let (Some(indices), Some(values)) = (args.next(), args.next()) else { return Value::Atoms(Vec::new()) };
         let index = self.index_var("i");

@@ -6,8 +6,8 @@
 
 use chadwick_core::visit::lambda_free_variables;
 use chadwick_core::{
-    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm, Op, Program,
-    Statement, Type, TypeDefinition, TypeId, Var,
+    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm, Op,
+    Program, Statement, Type, TypeDefinition, TypeId, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -75,7 +75,8 @@ impl Pass<'_> {
 
     /// The group of a function type, made when first met.
     fn group(&mut self, ty: &FunctionType) -> usize {
-        let key = FunctionType { params: ty.params.iter().map(forget).collect(), results: ty.results.iter().map(forget).collect() };
+        let key =
+            FunctionType { params: ty.params.iter().map(forget).collect(), results: ty.results.iter().map(forget).collect() };
         if let Some(known) = self.by_type.get(&key) {
             return *known;
         }
@@ -195,9 +196,7 @@ impl Pass<'_> {
                 parts.rule = self.lambda(parts.rule);
                 Op::Custom(parts)
             }
-            Op::WithAccumulators { handles, init, body } => {
-                Op::WithAccumulators { handles: self.binders(handles), init, body }
-            }
+            Op::WithAccumulators { handles, init, body } => Op::WithAccumulators { handles: self.binders(handles), init, body },
             other => other,
         }
     }

@@ -7,7 +7,7 @@ use crate::sizes::KnownFunction;
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind};
 use crate::ty::{Arrow, Scheme, Size, Type, VarId};
-use crate::unify::OnSizes;
+use crate::unify::{OnSizes, arguments};
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast;
 use std::rc::Rc;
@@ -97,7 +97,7 @@ impl Checker<'_> {
                     self.error("E0250", function.span, format!("{name} has type {shown} and is not a function")).hint =
                         Some(String::from("is an operator or a comma missing?"));
                 } else {
-                    self.error("E0251", span, format!("{name} takes {index} arguments, but {total} are given"));
+                    self.error("E0251", span, format!("{name} takes {}, but is given {total}", arguments(index)));
                 }
                 None
             }

@@ -3,7 +3,7 @@
 use crate::env::{Env, Locals, Scope, Term, ValueEntry};
 use crate::sizes::{Deferred, KnownFunction};
 use crate::tree::{Definition, NamedType, SizeCheck};
-use crate::ty::{NamedId, ParamId, Scheme, Size, Type, VarId};
+use crate::ty::{NamedId, ParamId, Prim, Scheme, Size, Type, TypeVar, VarId};
 use crate::unify::{Constraint, Mismatch, OnSizes, SizeState, TypeState};
 use chadwick_source::{Diagnostic, FileId, Name, SourceMap, Span};
 use chadwick_syntax::ast;
@@ -125,19 +125,62 @@ impl<'a> Checker<'a> {
         self.report(Diagnostic::warning(code, span, message))
     }
 
+    /// Whether something is wrong already, so that what follows may only be a consequence.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
     pub fn report(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
         let index = self.diagnostics.len();
         self.diagnostics.push(diagnostic);
         &mut self.diagnostics[index]
     }
 
-    /// A type as a person would write it; solved variables are replaced.
+    /// A type as a person would write it: solved variables are replaced, open ones are described.
     pub fn show(&self, ty: &Type) -> String {
-        let text = self.resolve(ty).to_string();
+        let text = self.described(&self.resolve(ty), &mut Vec::new()).to_string();
         const LIMIT: usize = 300;
         match text.char_indices().nth(LIMIT) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
+        }
+    }
+
+    /// The type with a word for each open variable: what it must be, or a letter.
+    fn described(&self, ty: &Type, letters: &mut Vec<TypeVar>) -> Type {
+        match ty {
+            Type::Var(var) => {
+                let word = match &self.type_vars[var.0 as usize] {
+                    TypeState::Unbound { constraint, .. } => constraint.word(),
+                    TypeState::Bound(_) => None,
+                };
+                let letter = |letters: &mut Vec<TypeVar>| {
+                    let at = letters.iter().position(|known| known == var).unwrap_or(letters.len());
+                    if at == letters.len() {
+                        letters.push(*var);
+                    }
+                    Name::from(char::from(b'a' + (at % 26) as u8).to_string())
+                };
+                let name = word.map_or_else(|| letter(letters), Name::from);
+                Type::Param(ParamId(u32::MAX), name)
+            }
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.described(ty, letters))).collect())
+            }
+            Type::Sum(constructors) => Type::Sum(
+                constructors
+                    .iter()
+                    .map(|(name, payload)| (name.clone(), payload.iter().map(|ty| self.described(ty, letters)).collect()))
+                    .collect(),
+            ),
+            Type::Array(size, element) => Type::array(size.clone(), self.described(element, letters)),
+            Type::Arrow(arrow) => {
+                let mut arrow = (**arrow).clone();
+                arrow.from = self.described(&arrow.from, letters);
+                arrow.to.ty = self.described(&arrow.to.ty, letters);
+                Type::Arrow(Rc::new(arrow))
+            }
+            other => other.clone(),
         }
     }
 
@@ -152,6 +195,7 @@ impl<'a> Checker<'a> {
                     Mismatch::Types(..) => {
                         Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}"))
                     }
+                    Mismatch::Constraint(text) => Diagnostic::error("E0204", span, format!("{what}: {text}")),
                     other => {
                         self.report_mismatch(other, span);
                         let Some(last) = self.diagnostics.last_mut() else { return false };
@@ -161,7 +205,8 @@ impl<'a> Checker<'a> {
                 };
                 let mut diagnostic = diagnostic.here(label);
                 if let Mismatch::Types(inner_expected, inner_actual) = &mismatch {
-                    diagnostic.hint = self.mismatch_hint(inner_expected, inner_actual);
+                    let whole = self.show(inner_expected) == expected;
+                    diagnostic.hint = self.mismatch_hint(inner_expected, inner_actual, whole);
                 }
                 self.diagnostics.push(diagnostic);
                 false
@@ -169,12 +214,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn mismatch_hint(&self, expected: &Type, actual: &Type) -> Option<String> {
+    fn mismatch_hint(&self, expected: &Type, actual: &Type, whole: bool) -> Option<String> {
         match (self.shallow(expected), self.shallow(actual)) {
             (Type::Prim(expected), Type::Prim(actual)) if expected.is_float() || expected.is_integer() => {
                 Some(format!("convert it: `{}.{} e`", expected.name(), actual.name()))
             }
+            (Type::Prim(Prim::Bool), Type::Prim(_)) => Some(String::from("compare it, as in `e != 0`")),
             (_, Type::Arrow(_)) => Some(String::from("a function is given here; is an argument missing?")),
+            _ if whole => None,
             (expected, actual) => {
                 let (expected, actual) = (self.show(&expected), self.show(&actual));
                 Some(format!("the parts that differ are {expected} and {actual}"))

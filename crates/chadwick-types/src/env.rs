@@ -43,7 +43,7 @@ pub enum TypeEntryParam {
 
 pub enum Module {
     Structure(Rc<Scope>),
-    Functor(Functor),
+    Functor(Box<Functor>),
 }
 
 /// A parametric module: applying it checks its body again, with the parameter bound to the argument.
@@ -172,7 +172,7 @@ impl Locals {
 
 /// The candidate closest in spelling, if it is close enough to be what was meant.
 pub fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a Name>) -> Option<&'a Name> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = (name.chars().count() / 2).clamp(1, 2);
     candidates
         .filter(|candidate| candidate.starts_with(|first: char| first.is_alphabetic() || first == '_'))
         .map(|candidate| (edit_distance(name, candidate), candidate))

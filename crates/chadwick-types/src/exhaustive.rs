@@ -20,7 +20,10 @@ type Row<'p> = Vec<Option<&'p Pattern>>;
 
 impl Checker<'_> {
     pub fn require_irrefutable(&mut self, pattern: &Pattern, what: &str) {
-        if let Some(missing) = self.uncovered(vec![vec![Some(pattern)]], &[pattern.ty.clone()], 0) {
+        if self.has_errors() {
+            return;
+        }
+        if let Some(missing) = self.uncovered(vec![vec![Some(pattern)]], std::slice::from_ref(&pattern.ty), 0) {
             let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
             self.error("E0280", pattern.span, format!("the pattern of {what} does not match {missing}")).hint =
                 Some(String::from("use `match` with a case for it"));
@@ -28,6 +31,9 @@ impl Checker<'_> {
     }
 
     pub fn require_exhaustive(&mut self, patterns: &[&Pattern], ty: &Type, span: Span) {
+        if self.has_errors() {
+            return;
+        }
         let rows = patterns.iter().map(|pattern| vec![Some(*pattern)]).collect();
         if let Some(missing) = self.uncovered(rows, std::slice::from_ref(ty), 0) {
             let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));

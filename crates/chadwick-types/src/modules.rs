@@ -253,9 +253,9 @@ impl Checker<'_> {
         if let Some(param) = binding.params.get(next) {
             let body = FunctorBody::More(Box::new((binding.clone(), next + 1)));
             let functor = Functor { param: param.clone(), signature: None, body, env: self.env.clone() };
-            let functor = Rc::new(Module::Functor(functor));
+            let functor = Rc::new(Module::Functor(Box::new(functor)));
             if next == 0 {
-                self.check_functor(&functor, binding.span);
+                self.check_functor(&functor);
             }
             return Some(functor);
         }
@@ -286,8 +286,8 @@ impl Checker<'_> {
                     body: FunctorBody::Expression((**body).clone()),
                     env: self.env.clone(),
                 };
-                let functor = Rc::new(Module::Functor(functor));
-                self.check_functor(&functor, exp.span);
+                let functor = Rc::new(Module::Functor(Box::new(functor)));
+                self.check_functor(&functor);
                 Some(functor)
             }
             ModuleExpKind::Apply(function, arg) => {
@@ -352,7 +352,7 @@ impl Checker<'_> {
     }
 
     /// Checks a parametric module once against what its parameter promises; what that defines is thrown away.
-    fn check_functor(&mut self, module: &Rc<Module>, span: Span) {
+    fn check_functor(&mut self, module: &Rc<Module>) {
         if self.sources.prelude.contains(&self.file) {
             return;
         }
@@ -363,7 +363,7 @@ impl Checker<'_> {
             && let Some(result) = self.functor_body(functor, arg)
             && matches!(*result, Module::Functor(_))
         {
-            self.check_functor(&result, span);
+            self.check_functor(&result);
         }
         self.env = outer;
         self.definitions.truncate(definitions);

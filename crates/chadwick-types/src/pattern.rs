@@ -4,7 +4,7 @@ use crate::checker::Checker;
 use crate::tree::{Pattern, PatternKind};
 use crate::ty::{Scheme, Type, VarId};
 use crate::type_exp::Anonymous;
-use crate::unify::{Constraint, OnSizes, PrimSet};
+use crate::unify::{Constraint, OnSizes, PrimSet, arguments};
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::{self, Literal};
 use std::collections::BTreeMap;
@@ -115,9 +115,9 @@ impl Checker<'_> {
                     Some(payload) if payload.len() == args.len() => payload,
                     Some(payload) => {
                         let message = format!(
-                            "constructor #{} takes {} arguments, but the pattern has {}",
+                            "constructor #{} takes {}, but the pattern has {}",
                             name.name,
-                            payload.len(),
+                            arguments(payload.len()),
                             args.len()
                         );
                         self.error("E0222", span, message);

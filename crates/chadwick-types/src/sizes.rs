@@ -37,9 +37,9 @@ impl Checker<'_> {
                 SizeState::Bound(size) => self.resolve_size(size),
                 SizeState::Unbound { .. } => size.clone(),
             },
-            Size::Add(left, right) => Size::add(self.resolve_size(left), self.resolve_size(right)),
-            Size::Sub(left, right) => Size::sub(self.resolve_size(left), self.resolve_size(right)),
-            Size::Mul(left, right) => Size::mul(self.resolve_size(left), self.resolve_size(right)),
+            Size::Add(left, right) => Size::sum(self.resolve_size(left), self.resolve_size(right)),
+            Size::Sub(left, right) => Size::difference(self.resolve_size(left), self.resolve_size(right)),
+            Size::Mul(left, right) => Size::product(self.resolve_size(left), self.resolve_size(right)),
             Size::Opaque(opaque) => {
                 let args = opaque.args.iter().map(|(id, size)| (*id, self.resolve_size(size))).collect();
                 Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))
@@ -220,13 +220,13 @@ impl Checker<'_> {
                     Factor::Var(var) => Size::Var(*var),
                     Factor::Opaque(_) => return None,
                 };
-                term = if matches!(term, Size::Const(1)) { factor } else { Size::mul(term, factor) };
+                term = if matches!(term, Size::Const(1)) { factor } else { Size::product(term, factor) };
             }
             sum = Some(match (sum, *coefficient < 0) {
                 (None, false) => term,
-                (None, true) => Size::sub(Size::Const(0), term),
-                (Some(sum), false) => Size::add(sum, term),
-                (Some(sum), true) => Size::sub(sum, term),
+                (None, true) => Size::difference(Size::Const(0), term),
+                (Some(sum), false) => Size::sum(sum, term),
+                (Some(sum), true) => Size::difference(sum, term),
             });
         }
         Some(sum.unwrap_or(Size::Const(0)))
@@ -273,9 +273,11 @@ impl Checker<'_> {
             ExpKind::Apply { function, args, .. } => {
                 let ExpKind::Var { id, .. } = &function.kind else { return None };
                 match (self.known_functions.get(id)?, args.as_slice()) {
-                    (KnownFunction::Add, [left, right]) => Some(Size::add(self.size_of_exp(left)?, self.size_of_exp(right)?)),
-                    (KnownFunction::Sub, [left, right]) => Some(Size::sub(self.size_of_exp(left)?, self.size_of_exp(right)?)),
-                    (KnownFunction::Mul, [left, right]) => Some(Size::mul(self.size_of_exp(left)?, self.size_of_exp(right)?)),
+                    (KnownFunction::Add, [left, right]) => Some(Size::sum(self.size_of_exp(left)?, self.size_of_exp(right)?)),
+                    (KnownFunction::Sub, [left, right]) => {
+                        Some(Size::difference(self.size_of_exp(left)?, self.size_of_exp(right)?))
+                    }
+                    (KnownFunction::Mul, [left, right]) => Some(Size::product(self.size_of_exp(left)?, self.size_of_exp(right)?)),
                     (KnownFunction::Length, [array]) => match self.shallow(&array.ty) {
                         Type::Array(size, _) => match self.resolve_size(&size) {
                             Size::Unknown | Size::Var(_) => None,
@@ -360,9 +362,9 @@ impl Checker<'_> {
                 Some(known) => self.expand_hidden(&self.resolve_size(known), hidden),
                 None => size.clone(),
             },
-            Size::Add(left, right) => Size::add(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
-            Size::Sub(left, right) => Size::sub(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
-            Size::Mul(left, right) => Size::mul(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
+            Size::Add(left, right) => Size::sum(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
+            Size::Sub(left, right) => Size::difference(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
+            Size::Mul(left, right) => Size::product(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
             other => other.clone(),
         }
     }

@@ -63,9 +63,9 @@ impl Subst {
         match size {
             Size::Const(_) | Size::Var(_) | Size::Unknown => size.clone(),
             Size::Name(id, _) => self.sizes.get(id).unwrap_or(size).clone(),
-            Size::Add(left, right) => Size::add(self.apply_size(left), self.apply_size(right)),
-            Size::Sub(left, right) => Size::sub(self.apply_size(left), self.apply_size(right)),
-            Size::Mul(left, right) => Size::mul(self.apply_size(left), self.apply_size(right)),
+            Size::Add(left, right) => Size::sum(self.apply_size(left), self.apply_size(right)),
+            Size::Sub(left, right) => Size::difference(self.apply_size(left), self.apply_size(right)),
+            Size::Mul(left, right) => Size::product(self.apply_size(left), self.apply_size(right)),
             Size::Opaque(opaque) => {
                 let args = opaque.args.iter().map(|(id, size)| (*id, self.apply_size(size))).collect();
                 Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))

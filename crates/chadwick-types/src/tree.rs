@@ -184,6 +184,7 @@ pub enum PatternKind {
 }
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there are few of them, and each is looked at once")]
 pub enum Index {
     At(Exp),
     Slice { start: Option<Exp>, end: Option<Exp>, stride: Option<Exp> },

@@ -171,15 +171,15 @@ pub fn compare_fields(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 impl Size {
-    pub fn add(left: Size, right: Size) -> Size {
+    pub fn sum(left: Size, right: Size) -> Size {
         Size::Add(Rc::new(left), Rc::new(right))
     }
 
-    pub fn sub(left: Size, right: Size) -> Size {
+    pub fn difference(left: Size, right: Size) -> Size {
         Size::Sub(Rc::new(left), Rc::new(right))
     }
 
-    pub fn mul(left: Size, right: Size) -> Size {
+    pub fn product(left: Size, right: Size) -> Size {
         Size::Mul(Rc::new(left), Rc::new(right))
     }
 }

@@ -5,7 +5,7 @@ use crate::env::{Module, Term, TypeEntry, TypeEntryParam, closest};
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind};
 use crate::ty::{Arrow, OpaqueSize, Return, Scheme, Size, Type, VarId};
-use crate::unify::OnSizes;
+use crate::unify::{OnSizes, arguments};
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::{self, TypeExpKind};
 use std::rc::Rc;
@@ -106,7 +106,7 @@ impl Checker<'_> {
         let Some(entry) = self.find_type(name) else { return Type::Error };
         if entry.params.len() != args.len() {
             let expected = entry.params.len();
-            self.error("E0208", span, format!("type {name} takes {expected} arguments, but {} are given", args.len()));
+            self.error("E0208", span, format!("type {name} takes {}, but is given {}", arguments(expected), args.len()));
             return Type::Error;
         }
         let mut subst = Subst::default();
@@ -240,11 +240,7 @@ struct Writer {
 /// The monomorphic variables of a size expression (those that may stand for something else after substitution).
 fn free_vars(exp: &Exp, found: &mut Vec<VarId>) {
     match &exp.kind {
-        ExpKind::Var { id, types, sizes } => {
-            if types.is_empty() && sizes.is_empty() && !found.contains(id) {
-                found.push(*id);
-            }
-        }
+        ExpKind::Var { id, types, sizes } if types.is_empty() && sizes.is_empty() && !found.contains(id) => found.push(*id),
         ExpKind::Apply { function, args, .. } => {
             free_vars(function, found);
             args.iter().for_each(|arg| free_vars(arg, found));

@@ -39,6 +39,7 @@ impl PrimSet {
             PrimSet::SIGNED => "a signed integer type",
             PrimSet::FLOATS => "a float type",
             PrimSet::BOOL_OR_INTEGER => "bool or an integer type",
+            PrimSet::REALS32_64 => "f32 or f64",
             _ => "one of the overloaded types",
         }
     }
@@ -64,6 +65,16 @@ pub struct Constraint {
 impl Constraint {
     pub fn prims(set: PrimSet) -> Constraint {
         Constraint { prims: Some(set), ..Constraint::default() }
+    }
+
+    /// One word for what the variable must be, if that is known.
+    pub fn word(&self) -> Option<&'static str> {
+        match self.prims? {
+            _ if self.float_literal => Some("float"),
+            PrimSet::FLOATS | PrimSet::REALS32_64 => Some("float"),
+            PrimSet::INTEGERS | PrimSet::SIGNED => Some("integer"),
+            _ => Some("number"),
+        }
     }
 
     /// Whether generalisation must leave the variable alone.
@@ -96,6 +107,9 @@ pub enum Mismatch {
 }
 
 type Unified = Result<(), Mismatch>;
+
+/// A constructor and the types of its arguments.
+type Variant = (Name, Vec<Type>);
 
 /// What to do when two rigid sizes cannot be decided.
 #[derive(Clone, Copy, PartialEq)]
@@ -183,8 +197,7 @@ impl Checker<'_> {
                 left.iter().zip(right.iter()).try_for_each(|(left, right)| self.unify(&left.1, &right.1, on_sizes, span))
             }
             (Type::Sum(left), Type::Sum(right)) => {
-                let same =
-                    |(left, right): (&(Name, Vec<Type>), &(Name, Vec<Type>))| left.0 == right.0 && left.1.len() == right.1.len();
+                let same = |(left, right): (&Variant, &Variant)| left.0 == right.0 && left.1.len() == right.1.len();
                 if left.len() != right.len() || !left.iter().zip(right.iter()).all(same) {
                     return Err(Mismatch::Types(expected.clone(), actual.clone()));
                 }
@@ -296,7 +309,7 @@ impl Checker<'_> {
                 for (name, payload) in constraint.constructors {
                     match ours.constructors.get(&name) {
                         Some(known) if known.len() != payload.len() => {
-                            return Err(Mismatch::Constraint(format!("constructor #{name} takes {} arguments", known.len())));
+                            return Err(Mismatch::Constraint(format!("constructor #{name} takes {}", arguments(known.len()))));
                         }
                         Some(known) => pairs.extend(known.iter().cloned().zip(payload)),
                         None => {
@@ -307,6 +320,7 @@ impl Checker<'_> {
                 pairs.iter().try_for_each(|(left, right)| self.unify(left, right, set, span))
             }
             Type::Error => Ok(()),
+            Type::Hidden(names, inner) => self.constrain(&self.forget_sizes(&names, &inner), constraint, span),
             ty => {
                 if let Some(prims) = constraint.prims {
                     let fits = matches!(&ty, Type::Prim(prim) if prims.contains(*prim));
@@ -326,9 +340,9 @@ impl Checker<'_> {
                     };
                     if known.len() != payload.len() {
                         return Err(Mismatch::Constraint(format!(
-                            "constructor #{name} of {} takes {} arguments, not {}",
+                            "constructor #{name} of {} takes {}, not {}",
                             self.show(&ty),
-                            known.len(),
+                            arguments(known.len()),
                             payload.len()
                         )));
                     }
@@ -360,6 +374,7 @@ impl Checker<'_> {
     pub fn constructors_of(&self, ty: &Type) -> Option<Vec<(Name, Vec<Type>)>> {
         match ty {
             Type::Sum(constructors) => Some(constructors.to_vec()),
+            Type::Hidden(names, inner) => self.constructors_of(&self.forget_sizes(names, inner)),
             Type::Named(id, _, args) => {
                 let named = &self.named[id.0 as usize];
                 let subst = self.named_subst(*id, args);
@@ -471,6 +486,11 @@ impl Checker<'_> {
             index += 1;
         }
     }
+}
+
+/// "1 argument", "2 arguments".
+pub fn arguments(count: usize) -> String {
+    format!("{count} argument{}", if count == 1 { "" } else { "s" })
 }
 
 fn describe(prims: Option<PrimSet>) -> &'static str {

@@ -62,9 +62,9 @@ impl Checker<'_> {
     pub fn final_size(&self, size: &Size) -> Size {
         match self.resolve_size(size) {
             Size::Var(_) => Size::Unknown,
-            Size::Add(left, right) => Size::add(self.final_size(&left), self.final_size(&right)),
-            Size::Sub(left, right) => Size::sub(self.final_size(&left), self.final_size(&right)),
-            Size::Mul(left, right) => Size::mul(self.final_size(&left), self.final_size(&right)),
+            Size::Add(left, right) => Size::sum(self.final_size(&left), self.final_size(&right)),
+            Size::Sub(left, right) => Size::difference(self.final_size(&left), self.final_size(&right)),
+            Size::Mul(left, right) => Size::product(self.final_size(&left), self.final_size(&right)),
             Size::Opaque(opaque) => {
                 let args = opaque.args.iter().map(|(id, size)| (*id, self.final_size(size))).collect();
                 Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))
@@ -86,6 +86,7 @@ impl Checker<'_> {
         CheckSet { pending: None, checks: checks.collect() }
     }
 
+    #[expect(clippy::boxed_local, reason = "what is boxed stays boxed")]
     fn zonk_box(&mut self, exp: Box<Exp>) -> Box<Exp> {
         Box::new(self.zonk(*exp))
     }

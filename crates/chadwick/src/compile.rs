@@ -2,7 +2,7 @@
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
-use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind, ModuleTypeExpKind, SpecKind};
+use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind};
 use chadwick_types::{Sources, tree};
 use rustc_hash::FxHashMap;
 use std::path::{Component, Path, PathBuf};
@@ -95,6 +95,37 @@ pub fn lower(checked: &mut Checked) -> Option<core::Program> {
     }
 }
 
+/// What differentiates a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter, by overloading, as the program runs.
+    #[default]
+    Builtin,
+    /// Derivatives become Core before the program runs.
+    ChadFast,
+}
+
+impl Engine {
+    pub fn from_name(name: &str) -> Option<Engine> {
+        match name {
+            "builtin" | "auto" => Some(Engine::Builtin),
+            "chad-fast" => Some(Engine::ChadFast),
+            _ => None,
+        }
+    }
+}
+
+/// Replaces derivative operators by what the engine makes of them.
+pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), Vec<Diagnostic>> {
+    match engine {
+        Engine::Builtin => Ok(()),
+        Engine::ChadFast => {
+            chadwick_opt::defunctionalise(program);
+            chadwick_ad::expand(program)
+        }
+    }
+}
+
 struct Files<'l> {
     map: SourceMap,
     sources: Sources,
@@ -169,7 +200,6 @@ fn collect_imports(declarations: &[ast::Declaration], imports: &mut Vec<(String,
             DeclarationKind::Open(exp) => imports_of_module(exp, imports),
             DeclarationKind::Module(binding) => imports_of_module(&binding.body, imports),
             DeclarationKind::Local(inner) => collect_imports(std::slice::from_ref(inner), imports),
-            DeclarationKind::ModuleType(_, exp) => imports_of_signature(exp, imports),
             _ => {}
         }
     }
@@ -186,15 +216,5 @@ fn imports_of_module(exp: &ast::ModuleExp, imports: &mut Vec<(String, Span)>) {
         }
         ModuleExpKind::Declarations(declarations) => collect_imports(declarations, imports),
         ModuleExpKind::Name(_) | ModuleExpKind::Error => {}
-    }
-}
-
-fn imports_of_signature(exp: &ast::ModuleTypeExp, imports: &mut Vec<(String, Span)>) {
-    if let ModuleTypeExpKind::Specs(specs) = &exp.kind {
-        for spec in specs {
-            if let SpecKind::Include(inner) | SpecKind::Module(_, inner) = &spec.kind {
-                imports_of_signature(inner, imports);
-            }
-        }
     }
 }

@@ -95,6 +95,25 @@ impl Program {
         }
     }
 
+    /// The same program, differentiated by another engine.
+    ///
+    /// ```
+    /// use chadwick::{Program, compile::Engine};
+    ///
+    /// let program = Program::from_source("entry slope (x: f64) = vjp (\\y -> y * y) x 1")?;
+    /// let compiled = program.with_engine(Engine::ChadFast)?;
+    /// assert_eq!(compiled.function("slope")?.call(&[3.0.into()])?, [6.0.into()]);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn with_engine(&self, engine: compile::Engine) -> Result<Program> {
+        let mut core = (*self.inner.core).clone();
+        let map = Arc::clone(&self.inner.map);
+        match with_deep_stack(|| compile::differentiate(&mut core, engine)) {
+            Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
+            Err(diagnostics) => Err(Error::Compile { diagnostics, map }),
+        }
+    }
+
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
         let core = Rc::new(core);

@@ -5,7 +5,9 @@
 
 use super::{Cotangent, Cotangents, Reverse};
 use chadwick_core::visit::free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
+};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
@@ -102,13 +104,8 @@ impl Reverse<'_, '_> {
                 .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
                 .collect()
         });
-        let reduce = Op::Reduce {
-            space: again,
-            op: op.clone(),
-            neutral: neutral.clone(),
-            body: reduce_body,
-            commutative: *commutative,
-        };
+        let reduce =
+            Op::Reduce { space: again, op: op.clone(), neutral: neutral.clone(), body: reduce_body, commutative: *commutative };
         // One statement with both inside: a recomputable block is the plainest wrapper that binds several results.
         let sums: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
         let tape_results: Vec<Binder> = tapes.iter().map(|tape| self.context.fresh("", tape.ty.clone())).collect();
@@ -122,7 +119,12 @@ impl Reverse<'_, '_> {
     }
 
     /// A histogram of sums: the destination keeps its cotangent, every value in range gets that of its bin.
-    pub(super) fn histogram(&mut self, statement: &Statement, incoming: Vec<Option<Atom>>, cotangents: &mut Cotangents) -> Statement {
+    pub(super) fn histogram(
+        &mut self,
+        statement: &Statement,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
         let span = statement.span;
         let Op::Hist { space, dest, rank, op, neutral, body } = &statement.op else { return statement.clone() };
         let rank = *rank;
@@ -173,8 +175,7 @@ impl Reverse<'_, '_> {
                 .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
                 .collect()
         });
-        let hist =
-            Op::Hist { space: again, dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body: hist_body };
+        let hist = Op::Hist { space: again, dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body: hist_body };
         let bins: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
         let statements = vec![
             Statement { binders: [elements, tape_results.clone()].concat(), op: build, span },
@@ -190,7 +191,8 @@ impl Reverse<'_, '_> {
         let mut inside = Atom::bool(true);
         for (axis, index) in indices.iter().enumerate() {
             let size = self.context.emit_one(Op::Dim { array: bins.clone(), axis }, span);
-            let at_least = self.context.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![Atom::i64(0), index.clone()], span);
+            let at_least =
+                self.context.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![Atom::i64(0), index.clone()], span);
             let below = self.context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![index.clone(), size], span);
             for condition in [at_least, below] {
                 inside = match inside {
@@ -199,9 +201,9 @@ impl Reverse<'_, '_> {
                 };
             }
         }
-        let then = self.context.block(|context| {
-            vec![context.emit_one(Op::Index { array: bins.clone(), indices: indices.to_vec() }, span)]
-        });
+        let then = self
+            .context
+            .block(|context| vec![context.emit_one(Op::Index { array: bins.clone(), indices: indices.to_vec() }, span)]);
         let value = value.clone();
         self.context.b.push_block();
         let zero = match &value {

@@ -7,8 +7,8 @@ use super::{Cotangent, Cotangents, Reverse, SplitFunction};
 use crate::activity;
 use crate::context::Context;
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition, TypeId,
-    Var,
+    Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition,
+    TypeId, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -144,19 +144,14 @@ impl Reverse<'_, '_> {
         let forward_types = [lambda.results.clone(), vec![Type::Named(tape)]].concat();
         let forward_name = Name::from(format!("{}_fwd", source.name));
         let forward = self.context.reserve(forward_name, lambda.params.clone(), forward_types, source.span);
-        let dual = self.context.reserve(Name::from(format!("{}_rev", source.name)), dual_params, returned_types.clone(), source.span);
+        let dual =
+            self.context.reserve(Name::from(format!("{}_rev", source.name)), dual_params, returned_types.clone(), source.span);
         let split = SplitFunction { forward, dual, tape, results };
         self.functions.insert(key, split.clone());
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
         let active = activity::active_variables(self.context.program(), &lambda.body, inputs, true);
-        let mut inner = Reverse {
-            context: self.context,
-            functions: self.functions,
-            active,
-            sizes: Vec::new(),
-            finals,
-        };
+        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();
         self.context.b.program_mut().types[tape.0 as usize].constructors =
@@ -165,8 +160,7 @@ impl Reverse<'_, '_> {
         // Forward: results and tape.
         self.context.b.push_block();
         statements.into_iter().for_each(|statement| self.context.push_statement(statement));
-        let record =
-            self.context.construct(&Type::Named(tape), 0, saved.iter().map(|var| Atom::Var(*var)).collect(), span);
+        let record = self.context.construct(&Type::Named(tape), 0, saved.iter().map(|var| Atom::Var(*var)).collect(), span);
         let body = self.context.b.pop_block([lambda.body.results.clone(), record].concat());
         self.context.b.program_mut().functions[forward.0 as usize].body = body;
 

@@ -5,7 +5,8 @@ use super::{Cotangent, Cotangents, Reverse};
 use crate::context::{boxed, with_axis};
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Statement, Type, Var,
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Statement,
+    Type, Var,
 };
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
@@ -29,7 +30,12 @@ struct Slot {
 
 impl Reverse<'_, '_> {
     /// `If` and `Match`. The dual takes the same branch again; values that the branch's dual needs go through slots that all branches fill.
-    pub(super) fn branches(&mut self, statement: &Statement, incoming: Vec<Option<Atom>>, cotangents: &mut Cotangents) -> Statement {
+    pub(super) fn branches(
+        &mut self,
+        statement: &Statement,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
         let span = statement.span;
         let sources: Vec<(Option<u32>, Vec<Binder>, &Block)> = match &statement.op {
             Op::If { then, otherwise, .. } => vec![(None, Vec::new(), then), (None, Vec::new(), otherwise)],
@@ -78,8 +84,7 @@ impl Reverse<'_, '_> {
         for branch in &mut branches {
             self.context.b.push_block();
             std::mem::take(&mut branch.dual).into_iter().for_each(|statement| self.context.push_statement(statement));
-            let mut results: Vec<Atom> =
-                touched.iter().map(|var| self.value_or_zero(&branch.cotangents, *var, span)).collect();
+            let mut results: Vec<Atom> = touched.iter().map(|var| self.value_or_zero(&branch.cotangents, *var, span)).collect();
             if let Some(scrutinee) = &scrutinee {
                 results.push(self.scrutinee_cotangent(scrutinee, branch, span));
             }
@@ -103,11 +108,8 @@ impl Reverse<'_, '_> {
         let slots = self.slots(&needs);
 
         // The forward statement fills the slots.
-        let blocks: Vec<Block> = branches
-            .iter()
-            .zip(&needs)
-            .map(|(branch, needs)| self.filled(branch, needs, &slots, span))
-            .collect();
+        let blocks: Vec<Block> =
+            branches.iter().zip(&needs).map(|(branch, needs)| self.filled(branch, needs, &slots, span)).collect();
         let binders = [statement.binders.clone(), slots.iter().map(|slot| slot.binder.clone()).collect()].concat();
         let forward = rebuilt(&statement.op, &branches, blocks);
 
@@ -209,7 +211,9 @@ impl Reverse<'_, '_> {
         for (var, at) in needs.saved.iter().zip(assignment) {
             let value = Atom::Var(*var);
             values[at] = Some(match slots[at].optional {
-                true => self.context.construct(&slots[at].binder.ty, 1, vec![value], span).into_iter().next().unwrap_or(Atom::i64(0)),
+                true => {
+                    self.context.construct(&slots[at].binder.ty, 1, vec![value], span).into_iter().next().unwrap_or(Atom::i64(0))
+                }
                 false => value,
             });
         }
@@ -299,8 +303,7 @@ impl Reverse<'_, '_> {
         let span = statement.span;
         let carry_count = parts.carry.len();
         let emit_start = statement.binders.len() - parts.emits.len();
-        let active_carry: Vec<usize> =
-            (0..carry_count).filter(|at| self.is_active(&Atom::Var(parts.carry[*at].var))).collect();
+        let active_carry: Vec<usize> = (0..carry_count).filter(|at| self.is_active(&Atom::Var(parts.carry[*at].var))).collect();
         let outside: Vec<Var> = free_variables(&parts.body)
             .into_iter()
             .filter(|var| self.is_active(&Atom::Var(*var)) && !parts.carry.iter().any(|carry| carry.var == *var))
@@ -362,14 +365,12 @@ impl Reverse<'_, '_> {
             LoopForm::While { .. } => Vec::new(),
         };
         let needs = self.needs(&forward, &dual, &params, &given);
-        let carried: Vec<(Var, Atom)> = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned()).collect();
+        let carried: Vec<(Var, Atom)> =
+            parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned()).collect();
         let kept = self.keep(&needs.saved, forward, &carried, span);
-        let body_results = [
-            parts.body.results[..carry_count].to_vec(),
-            parts.body.results[carry_count..].to_vec(),
-            kept.values.clone(),
-        ]
-        .concat();
+        let body_results =
+            [parts.body.results[..carry_count].to_vec(), parts.body.results[carry_count..].to_vec(), kept.values.clone()]
+                .concat();
         let emits = [parts.emits.clone(), kept.inner.clone()].concat();
         let body = Block { statements: kept.forward, results: body_results };
         let forward_loop = Loop {
@@ -388,8 +389,7 @@ impl Reverse<'_, '_> {
             Some(binder) => binder.clone(),
             None => self.context.fresh("trips", Type::I64),
         };
-        let binders =
-            [carry_binders.to_vec(), vec![count.clone()], emit_binders.to_vec(), tapes.clone()].concat();
+        let binders = [carry_binders.to_vec(), vec![count.clone()], emit_binders.to_vec(), tapes.clone()].concat();
 
         // The dual loop: step `j` is iteration `count - 1 - j`.
         let step = self.context.fresh("j", Type::I64);

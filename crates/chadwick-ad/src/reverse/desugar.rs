@@ -104,11 +104,8 @@ impl Reverse<'_, '_> {
     ) -> Vec<Statement> {
         let mut statements = Vec::new();
         let (index, bound, start) = self.flat_index(space, &mut statements, span);
-        let carry: Vec<Binder> = statement
-            .binders
-            .iter()
-            .map(|binder| self.context.fresh("", super::control::any_sizes(&binder.ty)))
-            .collect();
+        let carry: Vec<Binder> =
+            statement.binders.iter().map(|binder| self.context.fresh("", super::control::any_sizes(&binder.ty))).collect();
         carry.iter().for_each(|binder| self.mark(binder));
         let (indices, values) = body.results.split_at(rank);
         self.context.b.push_block();

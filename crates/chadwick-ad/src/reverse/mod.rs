@@ -324,7 +324,9 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 self.context.unsupported(span, "a derivative that was left standing");
                 statement.clone()
             }
-            Op::Scan { .. } | Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => statement.clone(),
+            Op::Scan { .. } | Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => {
+                statement.clone()
+            }
         }
     }
 }

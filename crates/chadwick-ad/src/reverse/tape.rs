@@ -117,9 +117,7 @@ impl Cheap<'_> {
             Some(statement) if statement.binders.len() == 1 => match &statement.op {
                 Op::Prim(op, args) => is_light(*op) && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
-                Op::Index { array, indices } => {
-                    self.is_outside(array) && indices.iter().all(|index| self.atom(index))
-                }
+                Op::Index { array, indices } => self.is_outside(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
                 _ => false,
             },

@@ -10,6 +10,7 @@ pub use run::read_data;
 
 use crate::options::TestOptions;
 use crate::{Exit, output};
+use chadwick::compile::Engine;
 use chadwick::values::compare::Tolerance;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub tolerance: Tolerance,
+    pub engine: Engine,
     pub timeout: Duration,
     pub max_memory: usize,
     /// Only this entry point.
@@ -58,6 +60,7 @@ pub fn command(options: &TestOptions) -> Exit {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let config = Config {
         tolerance,
+        engine: Engine::from_name(&options.engine).unwrap_or_default(),
         timeout: options.limits.timeout_or(Duration::from_secs(60)),
         max_memory: options.limits.max_memory,
         entry: options.entry.clone(),

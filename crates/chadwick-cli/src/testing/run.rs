@@ -4,6 +4,7 @@ use super::spec::{self, Case, Expect, Input, Pattern, Script, Spec};
 use super::{Config, Outcome, Status, random};
 use crate::input;
 use crate::panics;
+use chadwick::compile::Engine;
 use chadwick::values::{Value, compare};
 use chadwick::{Error, Limits, Program};
 use std::path::Path;
@@ -25,7 +26,11 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     if let Some(reason) = excluded(&spec.tags) {
         return whole(Status::Skipped(reason));
     }
-    match panics::caught(|| Program::compile(path, &source, &chadwick::compile::FileLoader)) {
+    let compile = || {
+        let program = Program::compile(path, &source, &chadwick::compile::FileLoader)?;
+        if config.engine == Engine::Builtin { Ok(program) } else { program.with_engine(config.engine) }
+    };
+    match panics::caught(compile) {
         Err(panic) => whole(Status::Failed(format!("internal error while compiling: {panic}"))),
         Ok(compiled) => {
             progress();

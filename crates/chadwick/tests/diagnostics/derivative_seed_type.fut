@@ -1,0 +1,1 @@
+entry main (x: f64) = vjp (\v -> v * v) x true

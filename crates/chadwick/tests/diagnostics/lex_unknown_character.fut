@@ -1,0 +1,1 @@
+entry main (x: i32) = x $ 1

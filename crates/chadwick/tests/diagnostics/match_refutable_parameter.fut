@@ -1,0 +1,2 @@
+def f (1: i32) = 2
+entry main = f 1

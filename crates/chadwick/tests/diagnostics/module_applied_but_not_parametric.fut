@@ -1,0 +1,3 @@
+module m = { def x = 1 }
+module n = m { }
+entry main = 1

@@ -1,0 +1,2 @@
+import "no/such/file"
+entry main = 1

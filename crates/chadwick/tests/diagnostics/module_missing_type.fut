@@ -1,0 +1,2 @@
+module m : { type t } = { def y = 1i32 }
+entry main = 1

@@ -1,0 +1,2 @@
+module m : { val x : i32 } = { def y = 1i32 }
+entry main = 1

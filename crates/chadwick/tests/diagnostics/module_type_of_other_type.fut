@@ -1,0 +1,2 @@
+module m : { type t = i32 } = { type t = f64 }
+entry main = 1

@@ -1,0 +1,2 @@
+type t = #a | #a i32
+entry main = 1

@@ -1,0 +1,1 @@
+entry main = {a = 1, a = 2}.a

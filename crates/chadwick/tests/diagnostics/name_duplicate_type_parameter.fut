@@ -1,0 +1,2 @@
+def f 'a 'a (x: a) = x
+entry main = 1

@@ -1,0 +1,2 @@
+module m = { local def secret = 1 }
+entry main = m.secret

@@ -1,0 +1,2 @@
+module m (X: { val x : i32 }) = { def y = X.x }
+entry main = m.y

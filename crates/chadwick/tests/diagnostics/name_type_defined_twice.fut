@@ -1,0 +1,3 @@
+type t = i32
+type t = f64
+entry main = 1

@@ -1,0 +1,1 @@
+entry main (count: i32) = cuont + 1

@@ -1,0 +1,2 @@
+module m : monoid = { }
+entry main = 1

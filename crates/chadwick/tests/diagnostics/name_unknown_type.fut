@@ -1,0 +1,1 @@
+entry main (x: f63) = x

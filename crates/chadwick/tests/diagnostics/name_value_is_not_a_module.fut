@@ -1,0 +1,2 @@
+def m = 1
+entry main = m.(x)

@@ -1,0 +1,1 @@
+entry main = length (rep 1i32)

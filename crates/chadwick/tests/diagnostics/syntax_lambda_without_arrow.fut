@@ -1,0 +1,1 @@
+entry main = map (\x x + 1) [1]

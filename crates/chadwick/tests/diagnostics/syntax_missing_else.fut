@@ -1,0 +1,1 @@
+entry main (x: bool) = if x then 1

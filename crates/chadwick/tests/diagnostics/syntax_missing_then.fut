@@ -1,0 +1,1 @@
+entry main (x: bool) = if x 1 else 2

@@ -1,0 +1,3 @@
+def rec x = y
+and y = x
+entry main = 1

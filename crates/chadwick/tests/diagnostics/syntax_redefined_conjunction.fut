@@ -1,0 +1,2 @@
+def (&&) (a: bool) (b: bool) = a
+entry main = true

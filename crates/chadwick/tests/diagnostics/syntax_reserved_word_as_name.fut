@@ -1,0 +1,2 @@
+def loop = 1
+entry main = 2

@@ -1,0 +1,3 @@
+def f (x: i32 = x
+def g = )
+entry main = 1

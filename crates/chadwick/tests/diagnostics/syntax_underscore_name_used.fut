@@ -1,0 +1,1 @@
+entry main (_x: i32) = _x

@@ -1,0 +1,3 @@
+type t = #a i32 i32
+def f (x: t) = match x case #a y -> y
+entry main = 1

@@ -1,0 +1,1 @@
+entry main = {x = 1i32} with x = true

@@ -1,0 +1,1 @@
+entry main = (\x -> x + 1i32) == (\x -> x)

@@ -1,0 +1,1 @@
+entry main (a: []i32) (x: f64) = a[x]

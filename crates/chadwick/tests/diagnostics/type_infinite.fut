@@ -1,0 +1,2 @@
+def f x = x x
+entry main = 1

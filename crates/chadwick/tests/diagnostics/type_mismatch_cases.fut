@@ -1,0 +1,1 @@
+entry main (x: i32) = match x case 0 -> 1 case _ -> true

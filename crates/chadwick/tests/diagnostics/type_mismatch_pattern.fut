@@ -1,0 +1,1 @@
+entry main = let (a, b) = 1i32 in a

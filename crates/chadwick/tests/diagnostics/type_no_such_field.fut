@@ -1,0 +1,1 @@
+entry main = {x = 1, y = 2}.z

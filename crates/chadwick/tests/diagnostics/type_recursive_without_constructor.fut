@@ -1,0 +1,2 @@
+type rec t = (t, i32)
+entry main = 1

@@ -1,0 +1,1 @@
+entry main (n: i32) (x: [n]i32) = x

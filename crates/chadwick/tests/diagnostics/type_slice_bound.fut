@@ -1,0 +1,1 @@
+entry main (a: []i32) (i: i32) = a[i:]

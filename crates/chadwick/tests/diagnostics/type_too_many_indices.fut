@@ -1,0 +1,1 @@
+entry main (a: []i32) = a[0, 0]

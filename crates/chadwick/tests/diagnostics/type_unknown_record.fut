@@ -1,0 +1,2 @@
+def f r = r.x
+entry main = 1

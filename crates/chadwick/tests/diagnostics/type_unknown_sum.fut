@@ -1,0 +1,2 @@
+def f = #some 3
+entry main = 1

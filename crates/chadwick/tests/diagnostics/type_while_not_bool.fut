@@ -1,0 +1,1 @@
+entry main = loop x = 1 while x do x - 1

@@ -1,0 +1,2 @@
+def f (a: []i32): *[]i32 = a
+entry main (x: []i32) = f x

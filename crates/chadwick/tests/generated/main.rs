@@ -1,0 +1,135 @@
+//! Random well-typed programs: every stage takes them, and all ways to their derivatives agree.
+//!
+//! A few hundred programs run with the other tests. For a long run:
+//!
+//! ```text
+//! CHADWICK_PROGRAMS=10000 cargo test --release -p chadwick --test generated -- --nocapture
+//! ```
+//!
+//! `CHADWICK_SEED=N` starts at another seed. A failure is made smaller before it is reported, with its source.
+
+mod agreement;
+mod compiled;
+mod differences;
+mod runs;
+mod scalar;
+
+use agreement::agreement;
+use chadwick_core::visit::Scope;
+use chadwick_core::{Block, Op};
+use chadwick_generate::{Config, Element, Program, generate};
+use compiled::{Compiled, Failure};
+use runs::{check_programs, programs};
+use std::collections::BTreeSet;
+
+#[test]
+fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
+    let report = check_programs(Element::I64, programs(200), &|program, report| agreement::<i64>(program, Element::I64, report));
+    report.assert_meaningful();
+}
+
+#[test]
+fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
+    let report = check_programs(Element::F64, programs(200), &|program, report| {
+        agreement::<f64>(program, Element::F64, report)?;
+        differences::finite_differences(program, report)
+    });
+    report.assert_meaningful();
+    report.assert_few_differences_skipped();
+}
+
+/// What the surface language cannot say: accumulators are made by differentiation, and `trace` would write to the terminal.
+const NOT_GENERATED: [&str; 3] = ["Trace", "WithAccumulators", "Accumulate"];
+
+#[test]
+fn every_form_of_core_occurs() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..400 {
+        let program = generate(seed, &Config::default());
+        let Ok(compiled) = Compiled::new(&program.source(Element::F64)) else { continue };
+        for function in &compiled.core().functions {
+            forms(&function.body, &mut seen);
+        }
+    }
+    let all = [
+        "Copy",
+        "Prim",
+        "If",
+        "Call",
+        "Closure",
+        "Apply",
+        "Construct",
+        "Match",
+        "Build",
+        "Reduce",
+        "Scan",
+        "Hist",
+        "Scatter",
+        "ArrayLiteral",
+        "Index",
+        "Slice",
+        "Update",
+        "Transpose",
+        "Reshape",
+        "Concat",
+        "Dim",
+        "Loop",
+        "Assert",
+        "Par",
+        "Recompute",
+        "Trace",
+        "Differentiate",
+        "Custom",
+        "WithAccumulators",
+        "Accumulate",
+    ];
+    let missing: Vec<&str> = all.into_iter().filter(|form| !seen.contains(form) && !NOT_GENERATED.contains(form)).collect();
+    assert!(missing.is_empty(), "never generated: {missing:?}");
+}
+
+fn forms(block: &Block, seen: &mut BTreeSet<&'static str>) {
+    for statement in &block.statements {
+        seen.insert(form(&statement.op));
+        for Scope { block, .. } in statement.op.scopes() {
+            forms(block, seen);
+        }
+    }
+}
+
+fn form(op: &Op) -> &'static str {
+    match op {
+        Op::Copy(..) => "Copy",
+        Op::Prim(..) => "Prim",
+        Op::If { .. } => "If",
+        Op::Call { .. } => "Call",
+        Op::Closure(..) => "Closure",
+        Op::Apply { .. } => "Apply",
+        Op::Construct { .. } => "Construct",
+        Op::Match { .. } => "Match",
+        Op::Build { .. } => "Build",
+        Op::Reduce { .. } => "Reduce",
+        Op::Scan { .. } => "Scan",
+        Op::Hist { .. } => "Hist",
+        Op::Scatter { .. } => "Scatter",
+        Op::ArrayLiteral { .. } => "ArrayLiteral",
+        Op::Index { .. } => "Index",
+        Op::Slice { .. } => "Slice",
+        Op::Update { .. } => "Update",
+        Op::Transpose { .. } => "Transpose",
+        Op::Reshape { .. } => "Reshape",
+        Op::Concat { .. } => "Concat",
+        Op::Dim { .. } => "Dim",
+        Op::Loop(..) => "Loop",
+        Op::Assert { .. } => "Assert",
+        Op::Par { .. } => "Par",
+        Op::Recompute(..) => "Recompute",
+        Op::Trace { .. } => "Trace",
+        Op::Differentiate(..) => "Differentiate",
+        Op::Custom(..) => "Custom",
+        Op::WithAccumulators { .. } => "WithAccumulators",
+        Op::Accumulate { .. } => "Accumulate",
+    }
+}
+
+/// The type of a property: whether it holds for a program, and what it counted.
+type Property<'p> = dyn Fn(&Program, &mut runs::Report) -> Result<(), Failure> + Sync + 'p;
