@@ -41,3 +41,16 @@ fn programs() {
 fn examples_at_nine_digits() {
     passes("examples", &["--tolerance", "1e-9"]);
 }
+
+const FAST: [&str; 6] = ["--engine", "chad-fast", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];
+
+#[test]
+fn derivatives_as_core_at_nine_digits() {
+    passes("tests/conformance/ad", &FAST);
+}
+
+#[test]
+fn programs_and_examples_with_derivatives_as_core() {
+    passes("tests/programs", &["--engine", "chad-fast"]);
+    passes("examples", &FAST);
+}
