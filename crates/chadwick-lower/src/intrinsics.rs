@@ -5,7 +5,7 @@ use crate::exp::float_const;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::Value;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Type,
+    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Size, Type,
     UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
@@ -374,7 +374,7 @@ impl Lowerer<'_> {
         let Some(function) = args.next() else { return Value::Atoms(Vec::new()) };
         let function = self.function_lambda(function, std::slice::from_ref(&from), &to, span);
         let mut rest = self.flat_args(args.collect(), span).into_iter();
-        let (args, seeds) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
+        let (args, mut seeds) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
         let count = match mode {
             Mode::Jvp | Mode::Vjp => None,
             Mode::Jmp | Mode::Mjp => match (call.sizes.first().filter(|size| **size != UNKNOWN), seeds.first()) {
@@ -383,7 +383,12 @@ impl Lowerer<'_> {
                 (None, None) => Some(Atom::i64(0)),
             },
         };
+        let (seed_type, result_type) = if matches!(mode, Mode::Jmp) { (&from, &to) } else { (&to, &from) };
+        if let Some(count) = &count {
+            seeds = self.each_leaf(seeds, seed_type, count, Lowerer::load_element, span);
+        }
         let (from_types, to_types) = (self.flatten(&from), self.flatten(&to));
+        let primals = if with_primal { to_types.len() } else { 0 };
         let derivative = match mode {
             Mode::Jvp => to_types.clone(),
             Mode::Vjp => from_types,
@@ -392,8 +397,37 @@ impl Lowerer<'_> {
         };
         let types = if with_primal { [to_types, derivative].concat() } else { derivative };
         let unroll = self.unroll;
-        let op = Differentiate { mode, with_primal, function, args, seeds, count, unroll };
-        Value::Atoms(self.emit_typed("", Op::Differentiate(Box::new(op)), types, span))
+        let op = Differentiate { mode, with_primal, function, args, seeds, count: count.clone(), unroll };
+        let mut results = self.emit_typed("", Op::Differentiate(Box::new(op)), types, span);
+        if let Some(count) = &count {
+            let derivative = results.split_off(primals);
+            results.extend(self.each_leaf(derivative, result_type, count, Lowerer::store_element, span));
+        }
+        Value::Atoms(results)
+    }
+
+    /// Many seeds or derivatives of one value have its shape, so they are regular arrays; arrays of values of hidden shape are arrays of
+    /// boxes. Goes from one to the other where they differ.
+    fn each_leaf(
+        &mut self,
+        arrays: Vec<Atom>,
+        element: &LType,
+        count: &Atom,
+        convert: fn(&mut Self, Vec<Atom>, &LType, Span) -> Vec<Atom>,
+        span: Span,
+    ) -> Vec<Atom> {
+        if !self.boxed_leaves(element).contains(&true) {
+            return arrays;
+        }
+        let index = self.index_var("i");
+        let body = self.block(|lowerer| {
+            let op = |array| Op::Index { array, indices: vec![Atom::Var(index)] };
+            let elements = arrays.into_iter().map(|array| lowerer.emit_one(op(array), span)).collect();
+            convert(lowerer, elements, element, span)
+        });
+        let inner = body.results.iter().map(|atom| vec![Size::FromValue; self.type_of(atom).rank()]).collect();
+        let space = vec![Axis { var: index, size: count.clone() }];
+        self.emit(Op::Build { space, body, inner }, span)
     }
 
     fn custom(&mut self, kind: CustomKind, call: Call) -> Value {
