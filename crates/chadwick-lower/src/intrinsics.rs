@@ -5,8 +5,8 @@ use crate::exp::float_const;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::Value;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Size, Type,
-    UnaryOp, Var,
+    Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Size,
+    Type, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use chadwick_types::tree::Definition;
