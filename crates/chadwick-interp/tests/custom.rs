@@ -46,6 +46,33 @@ fn a_tape_goes_to_the_rule() {
 }
 
 #[test]
+fn a_tape_is_differentiated_by_outer_derivatives() {
+    let cube = "custom vjp_tape 1 fn (v: f64) -> (f64, f64) { s: f64 = f64.mul(v, v) t: f64 = f64.mul(s, v) return s, t }
+      rule (s2: f64, adj: f64) -> (f64) { a: f64 = f64.mul(3.0f64, s2) b: f64 = f64.mul(a, adj) return b } args(y)";
+    for outer in ["vjp", "jvp"] {
+        for middle in ["vjp", "jvp"] {
+            let source = format!(
+                "def first(w: f64) -> (f64) {{
+                   e: f64 = vjp fn (y: f64) -> (f64) {{ r: f64 = {cube} return r }} args(w) seeds(1.0f64)
+                   return e
+                 }}
+                 def main(x: f64) -> (f64, f64) {{
+                   d: f64 = {outer} fn (z: f64) -> (f64) {{ e: f64 = call first(z) return e }} args(x) seeds(1.0f64)
+                   t: f64 = {outer} fn (z1: f64) -> (f64) {{
+                     e1: f64 = {middle} fn (z2: f64) -> (f64) {{ e2: f64 = call first(z2) return e2 }} args(z1) seeds(1.0f64)
+                     return e1
+                   }} args(x) seeds(1.0f64)
+                   return d, t
+                 }}"
+            );
+            let result = run(&source, vec![f(2.0)]);
+            assert_close(float(&result[0]), 12.0);
+            assert_close(float(&result[1]), 6.0);
+        }
+    }
+}
+
+#[test]
 fn rules_are_differentiated_by_outer_derivatives() {
     // exp by a rule that uses the result: the second derivative goes through the rule.
     let exp = "custom vjp fn (v: f64) -> (f64) { s: f64 = f64.exp(v) return s }

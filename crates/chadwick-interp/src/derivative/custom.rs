@@ -11,13 +11,25 @@ use chadwick_core::{CustomKind, Prim};
 use std::rc::Rc;
 
 impl Machine {
-    /// All results of the function, those for the tape first.
+    /// All results of the function, those for the tape first. Nothing is said about derivatives of the latter.
     pub(crate) fn custom(
         &mut self,
         spec: &CustomSpec,
         captures: &[Value],
         rule_captures: &[Value],
         args: Vec<Value>,
+    ) -> Outcome<Vec<Value>> {
+        self.custom_at(spec, captures, rule_captures, args, false)
+    }
+
+    /// `for_rule` if a rule at a higher level gets what is for the tape: then it must have its derivatives.
+    fn custom_at(
+        &mut self,
+        spec: &CustomSpec,
+        captures: &[Value],
+        rule_captures: &[Value],
+        args: Vec<Value>,
+        for_rule: bool,
     ) -> Outcome<Vec<Value>> {
         let Some((level, reverse)) = highest_level(args.iter().chain(captures)) else {
             return self.run(&spec.function, captures.to_vec(), args);
@@ -34,29 +46,38 @@ impl Machine {
         // The rule is the derivative: nothing is differentiated through what it captures.
         let (below, rule_captures) = (strip(&args)?, strip(rule_captures)?);
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
-            let results = self.custom(spec, captures, &rule_captures, below.clone())?;
+            let results = self.custom_at(spec, captures, &rule_captures, below.clone(), true)?;
             match reverse {
-                true => self.custom_reverse(spec, rule_captures, args, results, level),
+                true => {
+                    // The rule is about the results; through the tape the function itself is differentiated.
+                    let tape = match spec.kind {
+                        CustomKind::VjpTape { tape } if for_rule => {
+                            let mut all = self.run(&spec.function, captures.to_vec(), args.clone())?;
+                            all.truncate(tape);
+                            all
+                        }
+                        CustomKind::VjpTape { tape } => results[..tape.min(results.len())].to_vec(),
+                        _ => Vec::new(),
+                    };
+                    self.custom_reverse(spec, rule_captures, args, results, tape, level)
+                }
                 false => self.custom_forward(spec, rule_captures, &args, below, results, level),
             }
         })
     }
 
-    /// Makes the results slots of the tape and leaves the rule for the sweep.
+    /// Makes the results slots of the tape and leaves the rule for the sweep. `lifted` are the values for the tape as others see them.
     fn custom_reverse(
         &mut self,
         spec: &CustomSpec,
         rule_captures: Vec<Value>,
         args: Vec<Value>,
         results: Vec<Value>,
+        mut lifted: Vec<Value>,
         level: u64,
     ) -> Outcome<Vec<Value>> {
-        let tape = match spec.kind {
-            CustomKind::VjpTape { tape } => tape.min(results.len()),
-            _ => 0,
-        };
+        let tape = lifted.len();
         let Some(first) = self.tape_mut(level).map(|tape| tape.len()) else { return malformed("a lost tape") };
-        let mut lifted: Vec<Value> = results[..tape].to_vec();
         for result in &results[tape..] {
             lifted.push(structure::map(result, &mut |leaf| match leaf.prim() {
                 Some(Prim::Bool) | None => Ok(leaf.clone()),
