@@ -2,7 +2,7 @@
 //! extra arguments. So a derivative inside a higher-order function sees the body of the function it differentiates.
 
 use crate::Lowerer;
-use crate::ltype::LType;
+use crate::ltype::{LType, UNKNOWN};
 use crate::value::{Binding, Code, Env, KnownFunction, LocalFunction, Value};
 use chadwick_core::Atom;
 use chadwick_types::ty::ParamId;
@@ -26,7 +26,7 @@ impl Lowerer<'_> {
                 for atom in own {
                     let _ = write!(key, "{:?};", self.type_of(atom));
                 }
-                atoms.extend(own.iter().cloned());
+                dynamic_parts(own, key, atoms);
                 true
             }
             Value::Function(_) if depth >= DEPTH => false,
@@ -44,13 +44,13 @@ impl Lowerer<'_> {
                     Code::Definition(definition, types, sizes) => {
                         let _ = write!(key, "definition {}", definition.id.0);
                         self.type_parts(types, key, atoms);
-                        atoms.extend(sizes.iter().cloned());
+                        dynamic_parts(sizes, key, atoms);
                         true
                     }
                     Code::Local(local, types, sizes) => {
                         let _ = write!(key, "local {}", local.definition.id.0);
                         self.type_parts(types, key, atoms);
-                        atoms.extend(sizes.iter().cloned());
+                        dynamic_parts(sizes, key, atoms);
                         let values = self.captured_names(local);
                         let env = local.env.clone();
                         self.env_parts(&values, &env, depth, key, atoms)
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     fn type_parts(&mut self, types: &[LType], key: &mut String, atoms: &mut Vec<Atom>) {
         for ty in types {
             let _ = write!(key, "{:?},", ty.erase());
-            atoms.extend(ty.sizes());
+            dynamic_parts(&ty.sizes(), key, atoms);
         }
     }
 
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
     ) -> bool {
         for (id, ty) in sorted_types(env) {
             let _ = write!(key, "{}:{:?},", id.0, ty.erase());
-            atoms.extend(ty.sizes());
+            dynamic_parts(&ty.sizes(), key, atoms);
         }
         names.iter().all(|id| match env.vars.get(id) {
             Some(Binding::Value(value)) => {
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
     /// The value with its dynamic part replaced, in the order of [`Lowerer::take_apart`].
     pub fn put_together(&mut self, template: &Value, atoms: &mut dyn Iterator<Item = Atom>) -> Value {
         match template {
-            Value::Atoms(own) => Value::Atoms(atoms.take(own.len()).collect()),
+            Value::Atoms(own) => Value::Atoms(next_atoms(own, atoms)),
             Value::Function(function) => {
                 let code = match &function.code {
                     Code::Lambda(lambda, env) => {
@@ -111,12 +111,12 @@ impl Lowerer<'_> {
                     }
                     Code::Definition(definition, types, sizes) => {
                         let types = types.iter().map(|ty| with_next(ty, atoms)).collect();
-                        let sizes = atoms.take(sizes.len()).collect();
+                        let sizes = next_atoms(sizes, atoms);
                         Code::Definition(definition.clone(), types, sizes)
                     }
                     Code::Local(local, types, sizes) => {
                         let types = types.iter().map(|ty| with_next(ty, atoms)).collect();
-                        let sizes = atoms.take(sizes.len()).collect();
+                        let sizes = next_atoms(sizes, atoms);
                         let values = self.captured_names(local);
                         let env = self.rebuild_env(&values, &local.env, atoms);
                         let mut group = local.group.clone();
@@ -149,7 +149,27 @@ impl Lowerer<'_> {
 }
 
 fn with_next(ty: &LType, atoms: &mut dyn Iterator<Item = Atom>) -> LType {
-    ty.with_sizes(&mut |size| atoms.next().unwrap_or_else(|| size.clone()))
+    ty.with_sizes(&mut |size| next_atom(size, atoms))
+}
+
+/// Atoms that an instance is given. Sizes that nobody knows are part of the key: the instance has to find them itself.
+fn dynamic_parts(own: &[Atom], key: &mut String, atoms: &mut Vec<Atom>) {
+    for atom in own {
+        if *atom == UNKNOWN {
+            key.push('?');
+        } else {
+            key.push('.');
+            atoms.push(atom.clone());
+        }
+    }
+}
+
+fn next_atoms(template: &[Atom], atoms: &mut dyn Iterator<Item = Atom>) -> Vec<Atom> {
+    template.iter().map(|atom| next_atom(atom, atoms)).collect()
+}
+
+fn next_atom(template: &Atom, atoms: &mut dyn Iterator<Item = Atom>) -> Atom {
+    if *template == UNKNOWN { UNKNOWN } else { atoms.next().unwrap_or_else(|| template.clone()) }
 }
 
 fn sorted_types(env: &Env) -> Vec<(ParamId, LType)> {

@@ -17,6 +17,19 @@ struct Flat {
     refinements: Vec<Refinement>,
 }
 
+impl Flat {
+    /// The refinements of a module inside, as it would write them itself.
+    fn refinements_in(&self, module: &Name) -> Vec<Refinement> {
+        let inside = |refinement: &Refinement| match refinement.path.split_first() {
+            Some((first, rest)) if first == module && !rest.is_empty() => {
+                Some(Refinement { path: rest.to_vec(), to: refinement.to.clone() })
+            }
+            _ => None,
+        };
+        self.refinements.iter().filter_map(inside).collect()
+    }
+}
+
 /// Whether types that a module type leaves open are hidden by it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Hiding {
@@ -25,9 +38,18 @@ pub enum Hiding {
     Transparent,
 }
 
+/// `with a.b.t = …`: the path to the type from where the module type stands, and what it is.
+#[derive(Clone)]
 struct Refinement {
-    name: ast::QualName,
-    entry: TypeEntry,
+    path: Vec<Name>,
+    to: Refined,
+}
+
+#[derive(Clone)]
+enum Refined {
+    Known(TypeEntry),
+    /// On an included module type: may name types that stand before the `include`.
+    Written(Vec<ast::TypeParam>, ast::TypeExp),
 }
 
 impl Checker<'_> {
@@ -40,6 +62,17 @@ impl Checker<'_> {
         &mut self,
         module: &Rc<Module>,
         signature: &ast::ModuleTypeExp,
+        hiding: Hiding,
+        span: Span,
+    ) -> Option<Rc<Module>> {
+        self.ascribe_refined(module, signature, Vec::new(), hiding, span)
+    }
+
+    fn ascribe_refined(
+        &mut self,
+        module: &Rc<Module>,
+        signature: &ast::ModuleTypeExp,
+        refinements: Vec<Refinement>,
         hiding: Hiding,
         span: Span,
     ) -> Option<Rc<Module>> {
@@ -57,23 +90,27 @@ impl Checker<'_> {
             return None;
         };
         let scope = scope.clone();
-        self.with_signature(signature, |checker, flat| checker.match_structure(&scope, &flat, hiding, span))
+        self.with_signature(signature, refinements, |checker, flat| checker.match_structure(&scope, &flat, hiding, span))
     }
 
     /// A module that has just what the module type promises, for checking the body of a parametric module.
     pub fn pretend(&mut self, signature: &ast::ModuleTypeExp) -> Option<Rc<Module>> {
+        self.pretend_refined(signature, Vec::new())
+    }
+
+    fn pretend_refined(&mut self, signature: &ast::ModuleTypeExp, refinements: Vec<Refinement>) -> Option<Rc<Module>> {
         if let ModuleTypeExpKind::Arrow { .. } = &signature.kind {
             return None;
         }
-        self.with_signature(signature, |checker, flat| {
+        self.with_signature(signature, refinements, |checker, flat| {
             checker.env.push(Rc::default());
             let mut result = Scope::default();
             for spec in &flat.specs {
                 match &spec.kind {
                     SpecKind::Type { name, params, body, .. } => {
-                        let refined = flat.refinements.iter().find(|refinement| refinement.name.name.name == name.name);
+                        let refined = checker.refinement(&flat, &name.name);
                         let entry = match (refined, body) {
-                            (Some(refinement), _) => refinement.entry.clone(),
+                            (Some(entry), _) => entry,
                             (None, Some(body)) => checker.type_entry(params, body),
                             (None, None) => checker.abstract_entry(&name.name, params, NamedBody::Opaque).1,
                         };
@@ -87,7 +124,7 @@ impl Checker<'_> {
                         result.terms.insert(name.name.clone(), term);
                     }
                     SpecKind::Module(name, inner) => {
-                        if let Some(module) = checker.pretend(inner) {
+                        if let Some(module) = checker.pretend_refined(inner, flat.refinements_in(&name.name)) {
                             checker.env.innermost().terms.insert(name.name.clone(), Term::Module(module.clone()));
                             result.terms.insert(name.name.clone(), Term::Module(module));
                         }
@@ -104,18 +141,19 @@ impl Checker<'_> {
     fn with_signature<T>(
         &mut self,
         signature: &ast::ModuleTypeExp,
+        refinements: Vec<Refinement>,
         use_it: impl FnOnce(&mut Self, Flat) -> Option<T>,
     ) -> Option<T> {
-        let mut flat = Flat::default();
+        let mut flat = Flat { refinements, ..Flat::default() };
         let env = self.env.clone();
-        let found = self.flatten(signature, &mut flat, 0);
+        let found = self.flatten(signature, &mut flat, false, 0);
         let result = if found { use_it(self, flat) } else { None };
         self.env = env;
         result
     }
 
     /// Collects specs and refinements. Afterwards the environment is the one in which the specs were written.
-    fn flatten(&mut self, signature: &ast::ModuleTypeExp, flat: &mut Flat, depth: usize) -> bool {
+    fn flatten(&mut self, signature: &ast::ModuleTypeExp, flat: &mut Flat, included: bool, depth: usize) -> bool {
         if depth > 100 {
             self.error("E0293", signature.span, "module types are nested too deeply");
             return false;
@@ -136,19 +174,23 @@ impl Checker<'_> {
                     return false;
                 };
                 self.env = entry.env.clone();
-                self.flatten(&entry.exp.clone(), flat, depth + 1)
+                self.flatten(&entry.exp.clone(), flat, included, depth + 1)
             }
             ModuleTypeExpKind::With { base, name, params, body } => {
-                let entry = self.type_entry(params, body);
-                flat.refinements.push(Refinement { name: name.clone(), entry });
-                self.flatten(base, flat, depth + 1)
+                let path = name.qualifiers.iter().chain([&name.name]).map(|name| name.name.clone()).collect();
+                let to = match included {
+                    true => Refined::Written(params.clone(), body.clone()),
+                    false => Refined::Known(self.type_entry(params, body)),
+                };
+                flat.refinements.push(Refinement { path, to });
+                self.flatten(base, flat, included, depth + 1)
             }
             ModuleTypeExpKind::Specs(specs) => {
                 for spec in specs {
                     match &spec.kind {
                         SpecKind::Include(inner) => {
                             let env = self.env.clone();
-                            if !self.flatten(inner, flat, depth + 1) {
+                            if !self.flatten(inner, flat, true, depth + 1) {
                                 return false;
                             }
                             self.env = env;
@@ -163,7 +205,7 @@ impl Checker<'_> {
 
     fn match_structure(&mut self, scope: &Scope, flat: &Flat, hiding: Hiding, span: Span) -> Option<Rc<Module>> {
         let mut result = Scope::default();
-        let mut abstracted: Vec<NamedId> = Vec::new();
+        let first_abstracted = self.named.len();
         self.env.push(Rc::default());
         for spec in &flat.specs {
             match &spec.kind {
@@ -178,11 +220,11 @@ impl Checker<'_> {
                         self.error("E0208", span, format!("type {} has another number of parameters", name.name));
                         continue;
                     }
-                    let refined = flat.refinements.iter().find(|refinement| refinement.name.name.name == name.name);
+                    let refined = self.refinement(flat, &name.name);
                     let entry = match (refined, body) {
-                        (Some(refinement), _) => {
-                            self.require_same_type(&refinement.entry.clone(), &actual, &name.name, span);
-                            refinement.entry.clone()
+                        (Some(entry), _) => {
+                            self.require_same_type(&entry, &actual, &name.name, span);
+                            entry
                         }
                         (None, Some(body)) => {
                             let written = self.type_entry(params, body);
@@ -193,9 +235,7 @@ impl Checker<'_> {
                         (None, None) => {
                             let subst = self.align(&actual, params);
                             let (entry_params, representation) = (subst.1, subst.0.ty(&actual.body));
-                            let id = self.abstract_with(&name.name, params, entry_params, representation);
-                            abstracted.push(id.0);
-                            id.1
+                            self.abstract_with(&name.name, params, entry_params, representation).1
                         }
                     };
                     self.env.innermost().types.insert(name.name.clone(), entry.clone());
@@ -205,10 +245,12 @@ impl Checker<'_> {
                     let wanted = self.spec_scheme(params, ty);
                     match scope.terms.get(&name.name).cloned() {
                         Some(Term::Value(actual)) => {
-                            self.transparent.extend(abstracted.iter().copied());
+                            // Those of modules inside are seen through as well.
+                            let abstracted = first_abstracted as u32..self.named.len() as u32;
+                            self.transparent.extend(abstracted.clone().map(NamedId));
                             let entry = self.match_value(&name.name, &actual, wanted, span);
-                            abstracted.iter().for_each(|id| {
-                                self.transparent.remove(id);
+                            abstracted.for_each(|id| {
+                                self.transparent.remove(&NamedId(id));
                             });
                             result.terms.insert(name.name.clone(), Term::Value(entry));
                         }
@@ -221,7 +263,8 @@ impl Checker<'_> {
                 }
                 SpecKind::Module(name, signature) => match scope.terms.get(&name.name).cloned() {
                     Some(Term::Module(inner)) => {
-                        if let Some(module) = self.ascribe_as(&inner, signature, hiding, span) {
+                        let refinements = flat.refinements_in(&name.name);
+                        if let Some(module) = self.ascribe_refined(&inner, signature, refinements, hiding, span) {
                             self.env.innermost().terms.insert(name.name.clone(), Term::Module(module.clone()));
                             result.terms.insert(name.name.clone(), Term::Module(module));
                         }
@@ -235,6 +278,15 @@ impl Checker<'_> {
         }
         self.env.pop();
         Some(Rc::new(Module::Structure(Rc::new(result))))
+    }
+
+    /// What a `with` says of the type.
+    fn refinement(&mut self, flat: &Flat, name: &Name) -> Option<TypeEntry> {
+        let found = flat.refinements.iter().find(|refinement| refinement.path.as_slice() == std::slice::from_ref(name))?;
+        Some(match &found.to {
+            Refined::Known(entry) => entry.clone(),
+            Refined::Written(params, body) => self.type_entry(params, body),
+        })
     }
 
     /// A value seen at the type of its spec: itself if that says the same, else a definition that uses it there.
