@@ -137,8 +137,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// An expression of the type; `size_of` says what a size variable is.
-    pub fn decode(&mut self, ty: &Type, size_parameter: usize, random: &mut Random) -> String {
+    /// An expression of the type, all of whose sizes are constant.
+    pub fn decode(&mut self, ty: &Type, random: &mut Random) -> String {
         let mut number = || {
             self.numbers += 1;
             format!("v[{}]", self.numbers - 1)
@@ -154,16 +154,16 @@ impl Layout {
                 format!("(d[{}] % 2 == 1)", self.integers - 1)
             }
             Type::Tuple(types) => {
-                let parts: Vec<String> = types.iter().map(|ty| self.decode(ty, size_parameter, random)).collect();
+                let parts: Vec<String> = types.iter().map(|ty| self.decode(ty, random)).collect();
                 format!("({})", parts.join(", "))
             }
             Type::Record(fields) => {
                 let parts: Vec<String> =
-                    fields.iter().map(|(field, ty)| format!("{field} = {}", self.decode(ty, size_parameter, random))).collect();
+                    fields.iter().map(|(field, ty)| format!("{field} = {}", self.decode(ty, random))).collect();
                 format!("{{{}}}", parts.join(", "))
             }
             Type::Option(part) => match random.chance(75) {
-                true => format!("(#some {} : {ty})", self.decode(part, size_parameter, random)),
+                true => format!("(#some {} : {ty})", self.decode(part, random)),
                 false => format!("(#none : {ty})"),
             },
             Type::Shape => match random.below(4) {
@@ -174,16 +174,15 @@ impl Layout {
             },
             Type::List(part) => {
                 let count = random.below(4);
-                let cells: String =
-                    (0..count).map(|_| format!("#cons {} (", self.decode(part, size_parameter, random))).collect();
+                let cells: String = (0..count).map(|_| format!("#cons {} (", self.decode(part, random))).collect();
                 format!("({cells}#nil{} : {ty})", ")".repeat(count))
             }
             Type::Tree => match random.chance(40) {
                 true => format!("(#leaf {} : tree)", number()),
                 false => {
-                    let left = self.decode(ty, size_parameter, random);
-                    let middle = self.decode(&Type::Number, size_parameter, random);
-                    let right = self.decode(&Type::Number, size_parameter, random);
+                    let left = self.decode(ty, random);
+                    let middle = self.decode(&Type::Number, random);
+                    let right = self.decode(&Type::Number, random);
                     format!("(#node {left} {middle} (#leaf {right}) : tree)")
                 }
             },
@@ -191,8 +190,8 @@ impl Layout {
                 true => format!("(#rose {} #empty : rose)", number()),
                 false => {
                     let root = number();
-                    let child = self.decode(ty, size_parameter, random);
-                    let leaf = self.decode(&Type::Number, size_parameter, random);
+                    let child = self.decode(ty, random);
+                    let leaf = self.decode(&Type::Number, random);
                     format!("(#rose {root} (#more {child} (#more (#rose {leaf} #empty) #empty)) : rose)")
                 }
             },
@@ -202,20 +201,16 @@ impl Layout {
                 format!("(v[{start}:{}] : ragged)", start + count)
             }
             Type::Array(size, element) => {
-                let count = match size {
-                    Size::Const(count) => *count,
-                    Size::Named { .. } => size_parameter,
-                };
+                let Size::Const(count) = size else { panic!("{ty} has no known size") };
                 if **element == Type::Number {
                     let start = self.numbers;
-                    self.numbers += count;
+                    self.numbers += *count;
                     return format!("v[{start}:{}]", start + count);
                 }
-                if count == 0 {
-                    let element = element.with_size(crate::generate::SIZE_PARAMETER, &Size::Const(size_parameter));
-                    return format!("([] : [0]{element})");
+                if *count == 0 {
+                    return format!("([] : {ty})");
                 }
-                let parts: Vec<String> = (0..count).map(|_| self.decode(element, size_parameter, random)).collect();
+                let parts: Vec<String> = (0..*count).map(|_| self.decode(element, random)).collect();
                 format!("[{}]", parts.join(", "))
             }
             Type::Function(..) => panic!("functions are no data"),

@@ -69,7 +69,8 @@ pub fn generate(seed: u64, config: &Config) -> Program {
     let size_parameter = generator.random.between(1, 4) as usize;
     let function = function_under_test(&mut generator, config.size);
     let mut layout = Layout { numbers: 0, integers: 0 };
-    let decode = layout.decode(&function.params[0].1, size_parameter, &mut generator.random);
+    let input = function.params[0].1.with_size(SIZE_PARAMETER, &Size::Const(size_parameter));
+    let decode = layout.decode(&input, &mut generator.random);
     let Layout { numbers, integers } = layout;
     Program { seed, helpers, function, size_parameter, decode, numbers, integers }
 }
@@ -121,7 +122,7 @@ fn function_under_test(generator: &mut Generator, size: usize) -> Definition {
             2 => Type::pair(Type::Number, generator.data_type(2)),
             _ => generator.data_type(2),
         };
-        let body = generator.scoped(&variables, |generator| generator.exp(&result, size));
+        let body = generator.scoped(&variables, |generator| combined(generator, &result, size));
         (result, body)
     });
     let mut holes: Vec<crate::exp::Part> = names.iter().map(|name| bind(name)).collect();
@@ -129,6 +130,28 @@ fn function_under_test(generator: &mut Generator, size: usize) -> Definition {
     let pattern = vec!["@"; names.len()].join(", ");
     let body = Exp::node(&result, &format!("let ({pattern}) = @\nin @"), holes);
     Definition { name: String::from("f"), params: vec![(String::from("input"), input)], result, body }
+}
+
+/// An expression that is a product of two at the top where that is possible, so that most programs depend on their input, and not
+/// only linearly.
+fn combined(generator: &mut Generator, ty: &Type, size: usize) -> Exp {
+    match ty {
+        Type::Number => {
+            let (left, right) = (generator.exp(ty, size / 2), generator.exp(ty, size / 2));
+            let (before, after) = (generator.leaf(ty), generator.leaf(ty));
+            Exp::node(ty, "(@ + @) * (@ - @)", parts![left, before, right, after])
+        }
+        Type::Array(_, element) if **element == Type::Number => {
+            let (left, right) = (generator.exp(ty, size / 2), generator.exp(ty, size / 2));
+            Exp::node(ty, "map2 (\\x y -> x * y + x) @ @", parts![left, right])
+        }
+        Type::Tuple(types) => {
+            let share = size / types.len().max(1);
+            let values = types.iter().map(|ty| combined(generator, ty, share).into()).collect();
+            Exp::atom(ty, &format!("({})", vec!["@"; types.len()].join(", ")), values)
+        }
+        _ => generator.exp(ty, size),
+    }
 }
 
 impl Definition {

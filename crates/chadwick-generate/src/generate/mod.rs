@@ -97,7 +97,7 @@ impl<'c> Generator<'c> {
 
     pub fn fresh(&mut self, prefix: &str) -> String {
         self.next_name += 1;
-        format!("{prefix}{}", self.next_name)
+        format!("{prefix}_{}", self.next_name)
     }
 
     /// An expression of a type with about `size` nodes.
@@ -281,71 +281,98 @@ impl<'c> Generator<'c> {
 
     // Leaves ----------------------------------------------------------------------------------------------------------
 
-    /// A small expression: a variable, a part of one, or a constant.
+    /// A small expression: a variable, a part of one, or data made of such.
     pub fn leaf(&mut self, ty: &Type) -> Exp {
-        let fitting: Vec<usize> = (0..self.scope.len()).filter(|at| self.scope[*at].ty == *ty).collect();
-        if !fitting.is_empty() && self.random.chance(65) {
-            let at = *self.random.pick(&fitting);
-            return Exp::variable(&self.scope[at].name, ty);
+        if *ty == Type::Number && self.random.chance(20) {
+            let (left, right) = (self.short_leaf(ty), self.short_leaf(ty));
+            let bound = left.bound * right.bound;
+            return Exp::node(ty, "@ * @", parts![left, right]).with_bound(bound);
         }
-        if self.random.chance(75)
+        self.short_leaf(ty)
+    }
+
+    fn short_leaf(&mut self, ty: &Type) -> Exp {
+        let fitting: Vec<usize> = (0..self.scope.len()).filter(|at| self.scope[*at].ty == *ty).collect();
+        if !fitting.is_empty() && self.random.chance(75) {
+            // What was bound last is what the expression around is about.
+            let at = self.random.below(fitting.len()).max(self.random.below(fitting.len()));
+            return Exp::variable(&self.scope[fitting[at]].name, ty);
+        }
+        if self.random.chance(85)
             && let Some(exp) = self.reach_from_scope(ty)
         {
             return exp;
         }
-        self.constant(ty)
+        self.filled(ty, &mut |generator, ty| match *ty == Type::Number && generator.random.chance(80) {
+            true => generator.reach_from_scope(ty).unwrap_or_else(|| generator.literal()),
+            false => generator.literal_of(ty),
+        })
     }
 
     /// A value made of literals.
     pub fn constant(&mut self, ty: &Type) -> Exp {
+        self.filled(ty, &mut |generator, ty| generator.literal_of(ty))
+    }
+
+    fn literal_of(&mut self, ty: &Type) -> Exp {
         match ty {
+            Type::Bool => Exp::atom(ty, if self.random.chance(50) { "true" } else { "false" }, Vec::new()),
             Type::Number => self.literal(),
-            Type::Int | Type::Index => {
+            _ => {
                 let value = self.random.between(0, 5);
                 Exp::atom(ty, "@", parts![value.to_string()])
-            }
-            Type::Bool => Exp::atom(ty, if self.random.chance(50) { "true" } else { "false" }, Vec::new()),
-            Type::Tuple(types) => {
-                let values = types.iter().map(|ty| self.constant(ty)).collect();
-                data::tuple(ty, values)
-            }
-            Type::Record(fields) => {
-                let values = fields.iter().map(|(_, ty)| self.constant(ty)).collect();
-                data::record(ty, values)
-            }
-            Type::Option(part) => match self.random.chance(70) {
-                true => Exp::atom(ty, "(#some @ : @)", parts![self.constant(part), ty]),
-                false => Exp::atom(ty, "(#none : @)", parts![ty]),
-            },
-            Type::Shape => self.shape(&mut |generator| generator.literal()),
-            Type::List(part) => match self.random.chance(50) {
-                true => Exp::atom(ty, "(#cons @ #nil : @)", parts![self.constant(part), ty]),
-                false => Exp::atom(ty, "(#nil : @)", parts![ty]),
-            },
-            Type::Tree => Exp::atom(ty, "(#leaf @ : @)", parts![self.literal(), ty]),
-            Type::Rose => Exp::atom(ty, "(#rose @ #empty : @)", parts![self.literal(), ty]),
-            Type::Ragged => Exp::node(ty, "ragged_of [@]", parts![self.literal()]),
-            Type::Array(size, element) => match size {
-                Size::Const(0) => Exp::atom(ty, "([] : @)", parts![ty]),
-                Size::Const(count @ 1..=3) if self.random.chance(60) => {
-                    let elements = (0..*count).map(|_| self.constant(element)).collect();
-                    data::array_literal(ty, elements)
-                }
-                _ => Exp::node(ty, "replicate @ @", parts![size, self.constant(element)]),
-            },
-            Type::Function(params, result) => {
-                let names: Vec<String> = params.iter().map(|_| self.fresh("x")).collect();
-                let variables: Vec<(&str, &Type)> = names.iter().map(String::as_str).zip(params).collect();
-                let body = self.scoped(&variables, |generator| generator.leaf_or_constant(result));
-                functions::lambda(ty, &names, body)
             }
         }
     }
 
-    fn leaf_or_constant(&mut self, ty: &Type) -> Exp {
-        match self.scope.iter().rev().find(|variable| variable.ty == *ty) {
-            Some(variable) => Exp::variable(&variable.name.clone(), ty),
-            None => self.constant(ty),
+    /// A value of a type with scalars from somewhere.
+    fn filled(&mut self, ty: &Type, scalar: &mut dyn FnMut(&mut Self, &Type) -> Exp) -> Exp {
+        let number = &Type::Number;
+        match ty {
+            Type::Number | Type::Int | Type::Index | Type::Bool => {
+                let value = scalar(self, ty);
+                self.tamed(value)
+            }
+            Type::Tuple(types) => {
+                let values = types.iter().map(|ty| self.filled(ty, scalar)).collect();
+                data::tuple(ty, values)
+            }
+            Type::Record(fields) => {
+                let values = fields.iter().map(|(_, ty)| self.filled(ty, scalar)).collect();
+                data::record(ty, values)
+            }
+            Type::Option(part) => match self.random.chance(80) {
+                true => Exp::atom(ty, "(#some @ : @)", parts![self.filled(part, scalar), ty]),
+                false => Exp::atom(ty, "(#none : @)", parts![ty]),
+            },
+            Type::Shape => self.shape(&mut |generator| generator.filled(number, scalar)),
+            Type::List(part) => match self.random.chance(70) {
+                true => Exp::atom(ty, "(#cons @ #nil : @)", parts![self.filled(part, scalar), ty]),
+                false => Exp::atom(ty, "(#nil : @)", parts![ty]),
+            },
+            Type::Tree => Exp::atom(ty, "(#leaf @ : @)", parts![self.filled(number, scalar), ty]),
+            Type::Rose => Exp::atom(ty, "(#rose @ #empty : @)", parts![self.filled(number, scalar), ty]),
+            Type::Ragged => Exp::node(ty, "ragged_of [@]", parts![self.filled(number, scalar)]),
+            Type::Array(size, element) => match size {
+                Size::Const(0) => Exp::atom(ty, "([] : @)", parts![ty]),
+                Size::Const(count @ 1..=3) if self.random.chance(60) => {
+                    let elements = (0..*count).map(|_| self.filled(element, scalar)).collect();
+                    data::array_literal(ty, elements)
+                }
+                _ => Exp::node(ty, "replicate @ @", parts![size, self.filled(element, scalar)]),
+            },
+            Type::Function(params, result) => {
+                let names: Vec<String> = params.iter().map(|_| self.fresh("x")).collect();
+                let variables: Vec<(&str, &Type)> = names.iter().map(String::as_str).zip(params).collect();
+                let body = self.scoped(&variables, |generator| {
+                    let at = generator.random.below(params.len());
+                    let value = Exp::variable(&names[at], &params[at]);
+                    let reached = generator.reach(value, result, 2);
+                    let value = reached.unwrap_or_else(|| generator.filled(result, scalar));
+                    generator.tamed(value)
+                });
+                functions::lambda(ty, &names, body)
+            }
         }
     }
 

@@ -26,7 +26,7 @@ impl Generator<'_> {
         }
         self.reaching += 1;
         let found = (0..TRIES).find_map(|_| {
-            let at = self.random.below(self.scope.len());
+            let at = self.random.below(self.scope.len()).max(self.random.below(self.scope.len()));
             let variable = self.scope[at].clone();
             let value = Exp::variable(&variable.name, &variable.ty);
             self.reach(value, ty, STEPS)

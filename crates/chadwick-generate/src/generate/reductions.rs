@@ -7,7 +7,7 @@ use crate::exp::{Exp, bind, either, parts};
 use crate::types::{Size, Type};
 
 pub(super) const FORMS: &[Form] = &[
-    form(&[], 25, sum_of_products),
+    form(&[], 40, sum_of_products),
     form(&[], 40, reduction),
     form(&[Construct::GeneralReductions], 14, reduction_of_pairs),
     form(&[Construct::GeneralReductions], 8, position_of_largest),

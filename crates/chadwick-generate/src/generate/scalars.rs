@@ -6,8 +6,8 @@ use crate::exp::{BOUND, Exp, either, parts};
 use crate::types::Type;
 
 pub(super) const FORMS: &[Form] = &[
-    form(&[], 40, unary),
-    form(&[], 70, binary),
+    form(&[], 50, unary),
+    form(&[], 120, binary),
     form(&[], 12, ternary),
     form(&[], 10, from_integer),
     form(&[], 6, from_boolean),
@@ -22,17 +22,17 @@ pub(super) const FORMS: &[Form] = &[
 /// Functions of one number, used once: in `f64`, in `i64`, and the bound of the result. In `i64` there are only operations that are
 /// exact in wrapping arithmetic.
 const UNARY: &[(&str, &str, f64)] = &[
-    ("f64.sin @", "3 * @", 1.0),
-    ("f64.cos @", "1 - @", 1.0),
+    ("f64.sin @", "(\\t -> t * t - 1) @", 1.0),
+    ("f64.cos @", "(\\t -> (t - 1) * (t + 2)) @", 1.0),
     ("f64.tanh @", "i64.neg @", 1.0),
-    ("f64.exp (f64.sin @)", "@ + 2", 2.8),
+    ("f64.exp (f64.sin @)", "(\\t -> t * t * t) @", 2.8),
     ("f64.exp (- (f64.abs @))", "i64.abs @", 1.0),
     ("f64.log1p (f64.abs @)", "i64.abs (@ - 1)", BOUND),
-    ("f64.log (1.5 + f64.sin @)", "5 - @", 1.0),
+    ("f64.log (1.5 + f64.sin @)", "(\\t -> 3 * t * t - t) @", 1.0),
     ("f64.sqrt (1.5 + f64.cos @)", "@ * 2", 1.6),
     ("f64.atan @", "@ + 1", 1.6),
     ("f64.asinh @", "@ * 4", BOUND),
-    ("f64.erf @", "@ - 3", 1.0),
+    ("f64.erf @", "(\\t -> t * (5 - t)) @", 1.0),
     ("f64.recip (1.5 + f64.cos @)", "@ * (-2)", 2.0),
     ("f64.abs @", "i64.abs @", BOUND),
     ("- @", "- @", BOUND),
@@ -48,7 +48,7 @@ const UNARY: &[(&str, &str, f64)] = &[
     ("f64.sgn @ * 0.5", "i64.sgn @", 0.5),
     ("f64.floor (@ * 2) * 0.25", "i64.sgn (@ - 2)", BOUND),
     ("f64.max 0 @", "i64.max 0 @", BOUND),
-    ("f64.sinpi (@ * 0.25)", "@ - 4", 1.0),
+    ("f64.sinpi (@ * 0.25)", "(\\t -> (t - 4) * t) @", 1.0),
     ("f64.hypot 0.5 (f64.cos @)", "@ * 3", 1.2),
 ];
 
@@ -66,7 +66,7 @@ const BINARY: &[BinaryForm] = &[
     ([("", ""), (" `r.min` ", " `r.min` "), ("", "")], f64::max),
     ([("", ""), (" r.+ ", " r.+ "), ("", "")], |x, y| x + y),
     ([("(*) ", "(*) "), (" ", " "), ("", "")], |x, y| x * y),
-    ([("r.(", "r.("), (" * ", " * "), (")", ")")], |x, y| x * y),
+    ([("(\\a b -> r.(a * b)) ", "(\\a b -> r.(a * b)) "), (" ", " "), ("", "")], |x, y| x * y),
     ([("", ""), (" / (1.5 + f64.abs ", " * (2 - "), (")", ")")], |x, _| x),
     ([("f64.atan2 (1.5 + f64.abs ", "2 * ("), (") ", ") - "), ("", "")], |_, _| 1.6),
     ([("f64.hypot (1 + f64.abs ", "i64.max (3 + "), (") ", ") "), ("", "")], |x, y| x + y + 1.0),

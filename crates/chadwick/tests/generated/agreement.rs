@@ -86,8 +86,12 @@ pub fn one_hots<S: Scalar>(size: usize) -> Vec<Vec<S>> {
 }
 
 /// All properties of one program but finite differences.
-pub fn agreement<S: Scalar>(program: &Program, element: Element, report: &mut Report) -> Result<(), Failure> {
-    let mut subject = Subject::<S>::new(program, element)?;
+pub fn agreement<S: Scalar>(
+    program: &Program,
+    element: Element,
+    subject: &mut Subject<S>,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let mut random = Random::new(program.seed ^ 0xD1FF);
     let mut seed = |size: usize| -> Vec<S> {
         let number = |random: &mut Random| match element {

@@ -4,15 +4,13 @@ use crate::agreement::{Subject, one_hots};
 use crate::compiled::Failure;
 use crate::runs::Report;
 use crate::scalar::largest;
-use chadwick_generate::{Element, Program};
 
 const STEP: f64 = 1e-4;
 /// Where the two steps differ by more than this, there is a jump, a kink or too much curvature near the point.
 const STEPS_AGREE: f64 = 1e-4;
 const TOLERANCE: f64 = 1e-5;
 
-pub fn finite_differences(program: &Program, report: &mut Report) -> Result<(), Failure> {
-    let mut subject = Subject::<f64>::new(program, Element::F64)?;
+pub fn finite_differences(subject: &mut Subject<f64>, report: &mut Report) -> Result<(), Failure> {
     let input = subject.numbers.clone();
     let results = subject.primal_at(&input)?.len();
     let (_, columns) = subject.forward_many(&one_hots(input.len()), results)?;

@@ -14,7 +14,7 @@ mod differences;
 mod runs;
 mod scalar;
 
-use agreement::agreement;
+use agreement::{Subject, agreement};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Element, Program, generate};
@@ -24,15 +24,19 @@ use std::collections::BTreeSet;
 
 #[test]
 fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
-    let report = check_programs(Element::I64, programs(200), &|program, report| agreement::<i64>(program, Element::I64, report));
+    let report = check_programs(Element::I64, programs(200), &|program, report| {
+        let mut subject = Subject::<i64>::new(program, Element::I64)?;
+        agreement(program, Element::I64, &mut subject, report)
+    });
     report.assert_meaningful();
 }
 
 #[test]
 fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
     let report = check_programs(Element::F64, programs(200), &|program, report| {
-        agreement::<f64>(program, Element::F64, report)?;
-        differences::finite_differences(program, report)
+        let mut subject = Subject::<f64>::new(program, Element::F64)?;
+        agreement(program, Element::F64, &mut subject, report)?;
+        differences::finite_differences(&mut subject, report)
     });
     report.assert_meaningful();
     report.assert_few_differences_skipped();

@@ -62,7 +62,7 @@ impl Scalar for i64 {
     }
 
     fn magnitude(self) -> f64 {
-        self as f64
+        self.unsigned_abs() as f64
     }
 
     fn add(self, other: i64) -> i64 {
