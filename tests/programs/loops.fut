@@ -47,5 +47,5 @@ entry j [n][m] (xs: [n][m]i32) = loop acc = replicate m 0 for x in xs do map2 (+
 
 -- ==
 -- entry: k
--- input { 3i64 } output { 3i64 [1i64,1,1] }
+-- input { 3i64 } output { 3i64 [1i32,1,1] }
 entry k (x: i64) = loop (x, ys) = (x, replicate x 0) for i < x do (x, ys with [i] = 1)

@@ -224,6 +224,9 @@ impl Checker<'_> {
     /// Generalises and assembles.
     fn finish(&mut self, head: Head<'_>, body: Exp, result: &Type) -> Definition {
         let unique = head.result.as_ref().is_some_and(|written| written.unique);
+        if head.result.is_none() {
+            self.unannotated.insert(head.id);
+        }
         let ty = match &head.result {
             Some(_) => head.ty.clone(),
             None => self.function_type(&head.params, &head.consumes, result, unique),

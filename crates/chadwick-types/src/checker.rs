@@ -44,6 +44,10 @@ pub struct Checker<'a> {
     pub known_functions: FxHashMap<VarId, KnownFunction>,
     /// Abstract types that may be looked through just now.
     pub transparent: FxHashSet<NamedId>,
+    /// Functions whose result type is not written.
+    pub unannotated: FxHashSet<VarId>,
+    /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
+    pub fresh_results: FxHashMap<VarId, usize>,
     /// What the type parameters of overloaded definitions may be.
     pub param_classes: FxHashMap<ParamId, Constraint>,
 
@@ -80,6 +84,8 @@ impl<'a> Checker<'a> {
             entries: Vec::new(),
             known_functions: FxHashMap::default(),
             transparent: FxHashSet::default(),
+            unannotated: FxHashSet::default(),
+            fresh_results: FxHashMap::default(),
             param_classes: FxHashMap::default(),
             env: Env::default(),
             base: Env::default(),

@@ -3,9 +3,10 @@
 use crate::checker::Checker;
 use crate::env::{Module, Scope, Term, TypeEntry, TypeEntryParam, ValueEntry};
 use crate::subst::Subst;
-use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, NamedBody, NamedParam, NamedType};
+use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, NamedBody, NamedParam, NamedType, SizeCheck};
 use crate::ty::{NamedId, Scheme, Size, Type, TypeArg};
 use crate::type_exp::Anonymous;
+use crate::unify::OnSizes;
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::{self, ModuleTypeExpKind, SpecKind};
 use std::rc::Rc;
@@ -147,6 +148,17 @@ impl Checker<'_> {
         let mut flat = Flat { refinements, ..Flat::default() };
         let env = self.env.clone();
         let found = self.flatten(signature, &mut flat, false, 0);
+        for refinement in &flat.refinements {
+            let Some(first) = refinement.path.first() else { continue };
+            let is_meant = |spec: &ast::Spec| match &spec.kind {
+                SpecKind::Type { name, .. } => refinement.path.len() == 1 && name.name == *first,
+                SpecKind::Module(name, _) => refinement.path.len() > 1 && name.name == *first,
+                SpecKind::Value { .. } | SpecKind::Include(_) => false,
+            };
+            if found && !flat.specs.iter().any(is_meant) {
+                self.error("E0210", signature.span, format!("the module type has no type {}", refinement.path.join(".")));
+            }
+        }
         let result = if found { use_it(self, flat) } else { None };
         self.env = env;
         result
@@ -303,6 +315,15 @@ impl Checker<'_> {
         let fits = self.expect(&wanted.ty, &used.ty, checks, span, &what);
         self.retry_deferred(true);
         self.level -= 1;
+        // Nothing runs here that could check a size.
+        let undecided = match checks {
+            OnSizes::Check(set) => self.check_sets[set as usize].first().cloned(),
+            OnSizes::Ignore => None,
+        };
+        if let Some(SizeCheck { expected, actual, .. }) = undecided {
+            let message = format!("{what}: expected size {expected}, found {actual}");
+            self.error("E0202", span, message);
+        }
         if !fits || (wanted.is_mono() && actual.scheme.is_mono()) {
             return ValueEntry { id: actual.id, scheme: Rc::new(wanted) };
         }
@@ -416,10 +437,23 @@ impl Checker<'_> {
         (id, TypeEntry { params: entry_params, body, hidden: Vec::new() })
     }
 
+    /// Left of an arrow in a spec a size needs a name.
+    fn require_named_sizes(&mut self, ty: &ast::TypeExp) {
+        let mut ty = ty;
+        while let ast::TypeExpKind::Arrow { from, to, .. } = &ty.kind {
+            if let Some(span) = anonymous_size(from) {
+                self.error("E0289", span, "the size of a parameter in a value spec needs a name").hint =
+                    Some(String::from("write `val f [n] : [n]t -> …`"));
+            }
+            ty = to;
+        }
+    }
+
     /// The scheme of `val x 'a [n] : t`.
     pub fn spec_scheme(&mut self, params: &[ast::TypeParam], ty: &ast::TypeExp) -> Scheme {
         let mark = self.locals.mark();
         let entries = self.type_params(params);
+        self.require_named_sizes(ty);
         let written = self.type_exp(ty, Anonymous::Exists);
         self.locals.undo_to(mark);
         let mut scheme = Scheme::mono(written.ty);
@@ -431,6 +465,19 @@ impl Checker<'_> {
         }
         scheme.sizes.extend(written.sizes);
         scheme
+    }
+}
+
+/// Where a type has a dimension without a size, outside function types.
+fn anonymous_size(ty: &ast::TypeExp) -> Option<Span> {
+    use ast::TypeExpKind as T;
+    match &ty.kind {
+        T::Array(size, _) if size.exp.is_none() => Some(ty.span),
+        T::Array(_, inner) | T::Unique(inner) => anonymous_size(inner),
+        T::Tuple(parts) => parts.iter().find_map(anonymous_size),
+        T::Record(fields) => fields.iter().find_map(|(_, ty)| anonymous_size(ty)),
+        T::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).find_map(anonymous_size),
+        T::Apply(..) | T::Arrow { .. } | T::Exists(..) | T::Error => None,
     }
 }
 

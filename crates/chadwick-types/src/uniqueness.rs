@@ -82,13 +82,30 @@ struct Flow<'c, 's> {
     checker: &'c mut Checker<'s>,
     vars: FxHashMap<VarId, Variable>,
     consumed: BTreeMap<VarId, Span>,
+    /// Everything looked at so far, in order.
+    observed: Vec<(VarId, Span)>,
+    /// Whether the function at hand has what a function of its caller returned: that may share memory with anything.
+    unknown_result: bool,
     depth: u32,
+}
+
+/// A part of a loop's parameters that its body consumes: what it is at first, and what the body makes of it.
+struct ConsumedPart {
+    initial: Aliases,
+    next: Aliases,
 }
 
 impl Checker<'_> {
     /// Checks consumption in a finished top-level definition.
     pub fn check_consumption(&mut self, definition: &Definition) {
-        let mut flow = Flow { checker: self, vars: FxHashMap::default(), consumed: BTreeMap::new(), depth: 0 };
+        let mut flow = Flow {
+            checker: self,
+            vars: FxHashMap::default(),
+            consumed: BTreeMap::new(),
+            observed: Vec::new(),
+            unknown_result: false,
+            depth: 0,
+        };
         flow.definition(definition);
     }
 }
@@ -96,12 +113,16 @@ impl Checker<'_> {
 impl Flow<'_, '_> {
     fn definition(&mut self, definition: &Definition) {
         let DefinitionBody::Function(function) = &definition.body else { return };
-        self.function(&function.params, &function.body, &definition.scheme.ty, Some(&definition.name));
+        let fresh = self.function(&function.params, &function.body, &definition.scheme.ty, Some(&definition.name));
+        if fresh && self.checker.unannotated.contains(&definition.id) {
+            self.checker.fresh_results.insert(definition.id, function.params.len());
+        }
     }
 
-    /// A function body: its parameters belong to the caller unless they are unique.
-    fn function(&mut self, params: &[Pattern], body: &Exp, ty: &Type, name: Option<&Name>) {
+    /// A function body: its parameters belong to the caller unless they are unique. Says whether the result is always fresh.
+    fn function(&mut self, params: &[Pattern], body: &Exp, ty: &Type, name: Option<&Name>) -> bool {
         let outer_consumed = self.consumed.clone();
+        let outer_unknown = std::mem::replace(&mut self.unknown_result, false);
         self.depth += 1;
         let mut ty = ty.clone();
         let mut unique = false;
@@ -117,8 +138,9 @@ impl Flow<'_, '_> {
             self.bind(param, &Aliases::none(), owner);
         }
         let result = self.exp(body);
+        let shared = result.every().into_iter().find(|id| !self.may_consume(*id));
+        let fresh = shared.is_none() && !self.unknown_result && !params.is_empty();
         if unique && !params.is_empty() {
-            let shared = result.every().into_iter().find(|id| !self.may_consume(*id));
             if let Some(shared) = shared {
                 let shared = self.name(shared);
                 let name = name.map_or(String::from("the function"), ToString::to_string);
@@ -129,6 +151,8 @@ impl Flow<'_, '_> {
         }
         self.depth -= 1;
         self.consumed = outer_consumed;
+        self.unknown_result = outer_unknown;
+        fresh
     }
 
     fn name(&self, id: VarId) -> Name {
@@ -176,6 +200,7 @@ impl Flow<'_, '_> {
 
     /// A look at a variable.
     fn observe(&mut self, id: VarId, span: Span) {
+        self.observed.push((id, span));
         let gone = std::iter::once(id)
             .chain(self.vars.get(&id).into_iter().flat_map(|var| var.aliases.iter().copied()))
             .find_map(|alias| self.consumed.get(&alias).map(|at| (alias, *at)));
@@ -382,7 +407,18 @@ impl Flow<'_, '_> {
             unique = arrow.to.unique;
             ty = arrow.to.ty.clone();
         }
+        if let ExpKind::Var { id, .. } = &function.kind {
+            unique |= self.checker.fresh_results.get(id).is_some_and(|arity| args.len() >= *arity);
+            self.unknown_result |= !unique && self.vars.get(id).is_some_and(|var| var.owner == Owner::Caller);
+        }
         if unique { Aliases::none() } else { result }
+    }
+
+    /// What was looked at since the mark and is bound around here: what a function made there captures.
+    fn captured_since(&self, mark: usize) -> BTreeSet<VarId> {
+        let around = self.observed[mark..].iter().filter_map(|(id, _)| Some((*id, self.vars.get(id)?)));
+        let around = around.filter(|(_, var)| var.depth <= self.depth);
+        around.flat_map(|(id, var)| std::iter::once(id).chain(var.aliases.iter().copied())).collect()
     }
 
     fn lets(&mut self, exp: &Exp) -> Aliases {
@@ -390,8 +426,20 @@ impl Flow<'_, '_> {
         loop {
             match &current.kind {
                 ExpKind::Let { pattern, value, body } => {
-                    let aliases = self.exp(value);
+                    let mark = self.observed.len();
+                    let aliases = match (&value.kind, &pattern.kind) {
+                        (ExpKind::Lambda(lambda), PatternKind::Var(id, name)) => {
+                            if self.function(&lambda.params, &lambda.body, &value.ty, Some(name)) {
+                                self.checker.fresh_results.insert(*id, lambda.params.len());
+                            }
+                            Aliases::none()
+                        }
+                        _ => self.exp(value),
+                    };
                     self.bind(pattern, &aliases, Owner::Ours);
+                    if let (Type::Arrow(_), PatternKind::Var(id, _)) = (&value.ty, &pattern.kind) {
+                        self.set_captured(*id, mark);
+                    }
                     current = body;
                 }
                 ExpKind::LetFunctions { functions, body, .. } => {
@@ -400,7 +448,9 @@ impl Flow<'_, '_> {
                             Variable { aliases: BTreeSet::new(), tree: Aliases::none(), owner: Owner::Ours, depth: self.depth };
                         self.vars.insert(function.id, variable);
                     }
+                    let mark = self.observed.len();
                     functions.iter().for_each(|function| self.definition(function));
+                    functions.iter().for_each(|function| self.set_captured(function.id, mark));
                     current = body;
                 }
                 ExpKind::LetSizes(_, body) => current = body,
@@ -441,10 +491,9 @@ impl Flow<'_, '_> {
             LoopForm::While(_) => {}
         }
         let before = self.consumed.clone();
+        let mark = self.observed.len();
         self.depth += 1;
         self.bind(&parts.pattern, &Aliases::none(), Owner::Ours);
-        let mut own = BTreeSet::new();
-        pattern_vars(&parts.pattern, &mut own);
         if let LoopForm::ForIn(pattern, _) = &parts.form {
             self.bind(pattern, &Aliases::none(), Owner::Caller);
         }
@@ -453,10 +502,12 @@ impl Flow<'_, '_> {
         }
         let body = self.exp(&parts.body);
         self.depth -= 1;
-        let consumed: BTreeSet<VarId> = own.iter().copied().filter(|id| self.consumed.contains_key(id)).collect();
+        let mut consumed = Vec::new();
+        let kept = self.kept(&parts.pattern, &initial, &body, &mut consumed);
         self.consumed = before;
-        self.consume_initial(&parts.pattern, &initial, &consumed, span);
-        let kept = self.kept(&parts.pattern, &initial, &consumed);
+        for part in &consumed {
+            self.consumed_part(part, mark, span);
+        }
         // What was bound inside the loop is gone; names around it remain.
         let depth = self.depth;
         let inner: BTreeSet<VarId> =
@@ -464,25 +515,67 @@ impl Flow<'_, '_> {
         kept.union(body.without(&inner))
     }
 
-    /// A loop parameter that the body consumes takes its initial value with it.
-    fn consume_initial(&mut self, pattern: &Pattern, initial: &Aliases, consumed: &BTreeSet<VarId>, span: Span) {
+    /// A loop parameter that the body consumes takes its initial value with it, and must get a new value of its own.
+    fn consumed_part(&mut self, part: &ConsumedPart, mark: usize, span: Span) {
+        let gone = part.initial.every();
+        let shares = |id: &VarId| {
+            gone.contains(id) || self.vars.get(id).is_some_and(|var| var.depth <= self.depth && !var.aliases.is_disjoint(&gone))
+        };
+        if let Some((id, at)) = self.observed[mark..].iter().find(|(id, _)| shares(id)).copied() {
+            let name = self.name(id);
+            let diagnostic = self.checker.error("E0400", at, format!("{name} is used in a loop that consumes it"));
+            diagnostic.secondary.push(Label { span, text: String::from("consumed by this loop") });
+            diagnostic.hint = Some(String::from("start the loop from a `copy`"));
+            return;
+        }
+        let is_own = |id: &VarId| self.vars.get(id).is_some_and(|var| var.owner == Owner::Ours && var.depth > self.depth);
+        if let Some(shared) = part.next.every().into_iter().find(|id| !is_own(id)) {
+            let shared = self.name(shared);
+            let message = format!("the loop consumes its parameter, but the next value may be {shared}");
+            self.checker.error("E0404", span, message).hint = Some(format!("return `copy {shared}` from the body"));
+            return;
+        }
+        self.consume(&part.initial, span);
+    }
+
+    /// The aliases of the initial value that a loop may hand through; the parts that the body consumes go to the list.
+    fn kept(&self, pattern: &Pattern, initial: &Aliases, next: &Aliases, gone: &mut Vec<ConsumedPart>) -> Aliases {
         match &pattern.kind {
-            PatternKind::Var(id, _) if consumed.contains(id) => self.consume(initial, span),
-            PatternKind::Record(fields) => {
-                fields.iter().for_each(|(name, field)| self.consume_initial(field, &initial.field(name), consumed, span));
-            }
-            _ => {}
+            PatternKind::Var(id, _) => match self.vars.get(id) {
+                Some(var) => self.kept_part(&with_self(&var.tree, *id), initial, next, gone),
+                None => initial.clone(),
+            },
+            PatternKind::Record(fields) => Aliases::Fields(
+                fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), self.kept(field, &initial.field(name), &next.field(name), gone)))
+                    .collect(),
+            ),
+            _ => initial.clone(),
         }
     }
 
-    /// The aliases of the initial value that a loop may hand through.
-    fn kept(&self, pattern: &Pattern, initial: &Aliases, consumed: &BTreeSet<VarId>) -> Aliases {
-        match &pattern.kind {
-            PatternKind::Var(id, _) if consumed.contains(id) => Aliases::none(),
-            PatternKind::Record(fields) => Aliases::Fields(
-                fields.iter().map(|(name, field)| (name.clone(), self.kept(field, &initial.field(name), consumed))).collect(),
+    fn kept_part(&self, own: &Aliases, initial: &Aliases, next: &Aliases, gone: &mut Vec<ConsumedPart>) -> Aliases {
+        match own {
+            Aliases::All(vars) if vars.iter().any(|id| self.consumed.contains_key(id)) => {
+                gone.push(ConsumedPart { initial: initial.clone(), next: next.clone() });
+                Aliases::none()
+            }
+            Aliases::All(_) => initial.clone(),
+            Aliases::Fields(fields) => Aliases::Fields(
+                fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), self.kept_part(field, &initial.field(name), &next.field(name), gone)))
+                    .collect(),
             ),
-            _ => initial.clone(),
+        }
+    }
+
+    /// Looking at a function looks at what it captures.
+    fn set_captured(&mut self, function: VarId, mark: usize) {
+        let captured = self.captured_since(mark);
+        if let Some(variable) = self.vars.get_mut(&function) {
+            variable.aliases = captured;
         }
     }
 }
@@ -493,17 +586,6 @@ fn with_self(tree: &Aliases, id: VarId) -> Aliases {
         Aliases::All(vars) => Aliases::All(vars.iter().copied().chain([id]).collect()),
         // The components stand for the whole.
         Aliases::Fields(_) => tree.clone(),
-    }
-}
-
-fn pattern_vars(pattern: &Pattern, vars: &mut BTreeSet<VarId>) {
-    match &pattern.kind {
-        PatternKind::Var(id, _) => {
-            vars.insert(*id);
-        }
-        PatternKind::Record(fields) => fields.iter().for_each(|(_, field)| pattern_vars(field, vars)),
-        PatternKind::Constructor(_, args) => args.iter().for_each(|arg| pattern_vars(arg, vars)),
-        _ => {}
     }
 }
 
