@@ -36,7 +36,7 @@ impl<'p> Context<'p> {
     }
 
     pub fn unsupported(&mut self, span: Span, what: &str) {
-        if self.errors.len() < 20 {
+        if !self.errors.iter().any(|error| error.primary.span == span) {
             let message = format!("this engine cannot differentiate {what}");
             self.errors.push(Diagnostic::error("E0410", span, message).hint("`--engine builtin` can"));
         }

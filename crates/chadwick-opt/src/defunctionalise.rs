@@ -6,8 +6,8 @@
 
 use chadwick_core::visit::lambda_free_variables;
 use chadwick_core::{
-    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm, Op,
-    Program, Statement, Type, TypeDefinition, TypeId, Var,
+    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm,
+    MessagePart, Op, Program, Statement, Type, TypeDefinition, TypeId, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -269,12 +269,16 @@ impl Pass<'_> {
     fn finish(self) {
         let Pass { program, groups, .. } = self;
         for group in &groups {
-            let constructors = group
+            let mut constructors: Vec<Constructor> = group
                 .closures
                 .iter()
                 .enumerate()
                 .map(|(at, lifted)| Constructor { name: Name::from(format!("closure{at}")), payload: lifted.captured.clone() })
                 .collect();
+            if constructors.is_empty() {
+                // No function of this type is ever made, but a type needs a constructor.
+                constructors.push(Constructor { name: Name::from("nothing"), payload: Vec::new() });
+            }
             program.types[group.definition.0 as usize].constructors = constructors;
             let target = program.functions[group.apply.0 as usize].clone();
             let (function, args) = match target.params.split_first() {
@@ -292,6 +296,20 @@ impl Pass<'_> {
                 let call =
                     Statement { binders: results, op: Op::Call { function: lifted.function, args: all }, span: Span::default() };
                 arms.push(Arm { tag: tag as u32, binders, body: Block { statements: vec![call], results: atoms } });
+            }
+            if arms.is_empty() {
+                let results: Vec<Binder> =
+                    target.results.iter().map(|ty| Binder { var: program.fresh(""), ty: ty.clone() }).collect();
+                let atoms = results.iter().map(|binder| Atom::Var(binder.var)).collect();
+                let text = String::from("a function that was never made is applied");
+                let fail = Op::Assert { condition: Atom::bool(false), message: vec![MessagePart::Text(text)] };
+                let args = target.params.iter().map(|param| Atom::Var(param.var)).collect();
+                let again = Op::Call { function: group.apply, args };
+                let statements = vec![
+                    Statement { binders: Vec::new(), op: fail, span: Span::default() },
+                    Statement { binders: results, op: again, span: Span::default() },
+                ];
+                arms.push(Arm { tag: 0, binders: Vec::new(), body: Block { statements, results: atoms } });
             }
             let results: Vec<Binder> =
                 target.results.iter().map(|ty| Binder { var: program.fresh(""), ty: ty.clone() }).collect();
