@@ -102,6 +102,8 @@ impl Checker<'_> {
                 }
             }
             DeclarationKind::ModuleType(name, exp) => {
+                // For its errors only: what it means is found anew at every use.
+                self.pretend(exp);
                 let entry = SignatureEntry { exp: exp.clone(), env: self.env.clone() };
                 self.env.innermost().signatures.insert(name.name.clone(), Rc::new(entry));
             }
