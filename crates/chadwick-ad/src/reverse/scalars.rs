@@ -1,6 +1,7 @@
 //! Duals of primitive operations, constructors and views of arrays.
 
 use super::{Cotangents, Reverse};
+use crate::context::Context;
 use chadwick_core::{Arm, Atom, Binder, Block, Const, Op, PrimOp, SliceDim, Statement};
 use chadwick_source::Span;
 
@@ -77,7 +78,9 @@ impl Reverse<'_, '_> {
                 if self.is_active(array) {
                     // What was overwritten has no influence.
                     let part = self.part(&incoming, dims, span);
-                    let zero = self.context.zero_like(&part, span);
+                    // The zero has the structure of what stood there, which for a sum is not that of the new value.
+                    let old = if Context::is_flat(&self.context.type_of(&part)) { part } else { self.part(array, dims, span) };
+                    let zero = self.context.zero_like(&old, span);
                     let op = Op::Update { array: incoming, dims: dims.clone(), value: zero };
                     let rest = self.context.emit_one(op, span);
                     self.add(cotangents, array, rest, span);
