@@ -122,6 +122,7 @@ impl Checker<'_> {
                         let scheme = checker.spec_scheme(params, ty);
                         let id = checker.fresh_var(name.name.clone());
                         let term = Term::Value(ValueEntry { id, scheme: Rc::new(scheme) });
+                        checker.env.innermost().terms.insert(name.name.clone(), term.clone());
                         result.terms.insert(name.name.clone(), term);
                     }
                     SpecKind::Module(name, inner) => {
@@ -264,6 +265,8 @@ impl Checker<'_> {
                             abstracted.for_each(|id| {
                                 self.transparent.remove(&NamedId(id));
                             });
+                            // Sizes in later specs may name it.
+                            self.env.innermost().terms.insert(name.name.clone(), Term::Value(entry.clone()));
                             result.terms.insert(name.name.clone(), Term::Value(entry));
                         }
                         _ => {

@@ -272,12 +272,12 @@ impl Checker<'_> {
             }
             ExpKind::Apply { function, args, .. } => {
                 let ExpKind::Var { id, .. } = &function.kind else { return None };
-                match (self.known_functions.get(id)?, args.as_slice()) {
-                    (KnownFunction::Add, [left, right]) => Some(Size::sum(self.size_of_exp(left)?, self.size_of_exp(right)?)),
-                    (KnownFunction::Sub, [left, right]) => {
-                        Some(Size::difference(self.size_of_exp(left)?, self.size_of_exp(right)?))
+                let known = self.known_functions.get(id)?;
+                match (known, args.as_slice()) {
+                    (_, [left, right]) => {
+                        let build = known.on_sizes()?;
+                        Some(build(self.size_of_exp(left)?, self.size_of_exp(right)?))
                     }
-                    (KnownFunction::Mul, [left, right]) => Some(Size::product(self.size_of_exp(left)?, self.size_of_exp(right)?)),
                     (KnownFunction::Length, [array]) => match self.shallow(&array.ty) {
                         Type::Array(size, _) => match self.resolve_size(&size) {
                             Size::Unknown | Size::Var(_) => None,
@@ -386,6 +386,18 @@ pub enum KnownFunction {
     /// `|>` and `<|`, which are applications.
     PipeForward,
     PipeBackward,
+}
+
+impl KnownFunction {
+    /// What an application means for sizes, if it is arithmetic.
+    pub fn on_sizes(self) -> Option<fn(Size, Size) -> Size> {
+        match self {
+            KnownFunction::Add => Some(Size::sum),
+            KnownFunction::Sub => Some(Size::difference),
+            KnownFunction::Mul => Some(Size::product),
+            KnownFunction::Length | KnownFunction::PipeForward | KnownFunction::PipeBackward => None,
+        }
+    }
 }
 
 pub fn collect_names(size: &Size, names: &mut Vec<VarId>) {

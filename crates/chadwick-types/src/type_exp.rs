@@ -205,8 +205,20 @@ impl Checker<'_> {
     pub fn size_exp(&mut self, exp: &ast::Exp) -> Size {
         let typed = self.exp(exp, Some(&Type::i64()));
         self.expect(&Type::i64(), &typed.ty, OnSizes::Ignore, exp.span, "a size must be an i64");
+        self.size_of_typed(typed)
+    }
+
+    /// The expression as a size: arithmetic stays visible, whatever is inside it.
+    fn size_of_typed(&mut self, typed: Exp) -> Size {
         if let Some(size) = self.size_of_exp(&typed) {
             return size;
+        }
+        if let ExpKind::Apply { function, args, .. } = &typed.kind
+            && let (ExpKind::Var { id, .. }, [left, right]) = (&function.kind, args.as_slice())
+            && let Some(build) = self.known_functions.get(id).and_then(|known| known.on_sizes())
+        {
+            let (left, right) = (left.clone(), right.clone());
+            return build(self.size_of_typed(left), self.size_of_typed(right));
         }
         // The expression outlives the inference of this definition, so it is finished now.
         self.retry_deferred(false);
@@ -214,7 +226,7 @@ impl Checker<'_> {
         let mut free = Vec::new();
         free_vars(&typed, &mut free);
         let args = free.into_iter().map(|id| (id, Size::Name(id, self.vars[id.0 as usize].name.clone()))).collect();
-        let text = self.map.text(exp.span).to_owned();
+        let text = self.map.text(typed.span).to_owned();
         Size::Opaque(Rc::new(OpaqueSize { exp: Rc::new(typed), args, text }))
     }
 

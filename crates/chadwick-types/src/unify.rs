@@ -187,6 +187,8 @@ impl Checker<'_> {
         match (&expected, &actual) {
             (Type::Error, _) | (_, Type::Error) => Ok(()),
             (Type::Var(left), Type::Var(right)) if left == right => Ok(()),
+            // The newer one is bound to the older: many that are compared with one in turn make no chain.
+            (Type::Var(_), Type::Var(var)) => self.bind(*var, &expected, span),
             (Type::Var(var), other) | (other, Type::Var(var)) => self.bind(*var, other, span),
             (Type::Prim(left), Type::Prim(right)) if left == right => Ok(()),
             (Type::Param(left, _), Type::Param(right, _)) if left == right => Ok(()),
