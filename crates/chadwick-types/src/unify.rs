@@ -286,6 +286,9 @@ impl Checker<'_> {
         match self.shallow(ty) {
             Type::Var(var) => {
                 let TypeState::Unbound { constraint: ours, .. } = &mut self.type_vars[var.0 as usize] else { return Ok(()) };
+                if let Some(problem) = contradiction(ours, &constraint) {
+                    return Err(Mismatch::Constraint(problem));
+                }
                 if let Some(prims) = constraint.prims {
                     let both = ours.prims.map_or(prims, |ours| ours.intersect(prims));
                     if both.is_empty() {
@@ -487,6 +490,19 @@ impl Checker<'_> {
             }
             index += 1;
         }
+    }
+}
+
+/// Why no type meets both constraints: scalars, records and sums have nothing in common.
+fn contradiction(left: &Constraint, right: &Constraint) -> Option<String> {
+    let scalar = left.prims.or(right.prims).map(PrimSet::describe);
+    let field = left.fields.keys().chain(right.fields.keys()).next();
+    let constructor = left.constructors.keys().chain(right.constructors.keys()).next();
+    match (scalar, field, constructor) {
+        (Some(scalar), Some(field), _) => Some(format!("{scalar} has no field {field}")),
+        (Some(scalar), None, Some(constructor)) => Some(format!("{scalar} has no constructor #{constructor}")),
+        (None, Some(field), Some(constructor)) => Some(format!("no type has both a field {field} and a constructor #{constructor}")),
+        _ => None,
     }
 }
 
