@@ -229,7 +229,7 @@ impl Checker<'_> {
         }
         let ty = match &head.result {
             Some(_) => head.ty.clone(),
-            None => self.function_type(&head.params, &head.consumes, result, unique),
+            None => self.function_type(&head.sizes, &head.params, &head.consumes, result, unique),
         };
         let ty = self.resolve(&ty);
         let mut types = head.types;

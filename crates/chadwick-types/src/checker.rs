@@ -44,6 +44,8 @@ pub struct Checker<'a> {
     pub known_functions: FxHashMap<VarId, KnownFunction>,
     /// Abstract types that may be looked through just now.
     pub transparent: FxHashSet<NamedId>,
+    /// Whether a value is compared with its spec in a module type just now.
+    pub matching_spec: bool,
     /// Functions whose result type is not written.
     pub unannotated: FxHashSet<VarId>,
     /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
@@ -84,6 +86,7 @@ impl<'a> Checker<'a> {
             entries: Vec::new(),
             known_functions: FxHashMap::default(),
             transparent: FxHashSet::default(),
+            matching_spec: false,
             unannotated: FxHashSet::default(),
             fresh_results: FxHashMap::default(),
             param_classes: FxHashMap::default(),

@@ -296,7 +296,7 @@ impl Checker<'_> {
         let kind = if conjunction { ExpKind::And(operands.0, operands.1) } else { ExpKind::Or(operands.0, operands.1) };
         let body = Exp { kind, ty: ty.clone(), span };
         let params = [left, right].map(|(id, name)| Pattern { kind: PatternKind::Var(id, name), ty: ty.clone(), span }).to_vec();
-        let ty = self.function_type(&params, &[false, false], &body.ty, false);
+        let ty = self.function_type(&[], &params, &[false, false], &body.ty, false);
         Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params, body })), ty, span }
     }
 
@@ -451,12 +451,19 @@ impl Checker<'_> {
         }
         self.depth = depth;
         self.locals.undo_to(mark);
-        let ty = self.function_type(&patterns, &consumes, &typed.ty, false);
+        let ty = self.function_type(&[], &patterns, &consumes, &typed.ty, false);
         Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params: patterns, body: typed })), ty, span }
     }
 
     /// The type of a function with these parameters whose body, checked one block deeper, has type `result`.
-    pub fn function_type(&mut self, params: &[Pattern], consumes: &[bool], result: &Type, unique: bool) -> Type {
+    pub fn function_type(
+        &mut self,
+        sizes: &[(VarId, Name)],
+        params: &[Pattern],
+        consumes: &[bool],
+        result: &Type,
+        unique: bool,
+    ) -> Type {
         let simple: Vec<Option<(VarId, Name)>> = params
             .iter()
             .map(|param| match &param.kind {
@@ -465,7 +472,7 @@ impl Checker<'_> {
             })
             .collect();
         let depth = self.depth;
-        let visible: Vec<VarId> = simple.iter().flatten().map(|(id, _)| *id).collect();
+        let visible: Vec<VarId> = sizes.iter().chain(simple.iter().flatten()).map(|(id, _)| *id).collect();
         let hidden = move |checker: &Checker<'_>, id: VarId| checker.vars[id.0 as usize].depth > depth && !visible.contains(&id);
         let (ty, exists) = self.hide_names(result, &hidden);
         let exists: Vec<VarId> = exists.into_iter().map(|(id, _)| id).collect();
@@ -495,7 +502,7 @@ impl Checker<'_> {
         let function = self.name(operator);
         let body = self.apply(function, vec![Argument::Done(left), Argument::Done(operand_use)], span);
         self.depth = depth;
-        let ty = self.function_type(std::slice::from_ref(&param), &[false], &body.ty, false);
+        let ty = self.function_type(&[], std::slice::from_ref(&param), &[false], &body.ty, false);
         let lambda = Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params: vec![param], body })), ty, span };
         bind_value(operand_id, operand, lambda)
     }
@@ -518,7 +525,7 @@ impl Checker<'_> {
             };
         }
         self.depth = depth;
-        let ty = self.function_type(std::slice::from_ref(&param), &[false], &body.ty, false);
+        let ty = self.function_type(&[], std::slice::from_ref(&param), &[false], &body.ty, false);
         Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params: vec![param], body })), ty, span }
     }
 

@@ -315,8 +315,10 @@ impl Checker<'_> {
         let used = self.instantiate(actual, span);
         let checks = self.new_checks();
         let what = format!("{name} does not have the type that the module type asks for");
+        self.matching_spec = true;
         let fits = self.expect(&wanted.ty, &used.ty, checks, span, &what);
         self.retry_deferred(true);
+        self.matching_spec = false;
         self.level -= 1;
         // Nothing runs here that could check a size.
         let undecided = match checks {

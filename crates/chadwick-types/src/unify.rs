@@ -255,7 +255,12 @@ impl Checker<'_> {
         }
         self.unify(&left.from, &right.from, on_sizes, span)?;
         let mut left_to = self.forget_sizes(&left.to.exists, &left.to.ty);
-        let mut right_to = self.forget_sizes(&right.to.exists, &right.to.ty);
+        // A spec that promises a size cannot be met by a result that hides its own.
+        let promised = self.matching_spec && left.to.exists.is_empty() && !mentions_named(&self.resolve(&left.to.ty));
+        let mut right_to = match promised {
+            true => right.to.ty.clone(),
+            false => self.forget_sizes(&right.to.exists, &right.to.ty),
+        };
         match (left.param, right.param) {
             (Some(left_param), Some(right_param)) => {
                 let name = left.param_name.clone().unwrap_or_default();
@@ -490,6 +495,16 @@ impl Checker<'_> {
             }
             index += 1;
         }
+    }
+}
+
+fn mentions_named(ty: &Type) -> bool {
+    match ty {
+        Type::Named(..) | Type::Hidden(..) => true,
+        Type::Record(fields) => fields.iter().any(|(_, ty)| mentions_named(ty)),
+        Type::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).any(mentions_named),
+        Type::Array(_, element) => mentions_named(element),
+        Type::Arrow(_) | Type::Prim(_) | Type::Var(_) | Type::Param(..) | Type::Error => false,
     }
 }
 
