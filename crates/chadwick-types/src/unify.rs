@@ -147,6 +147,17 @@ impl Checker<'_> {
         ty.clone()
     }
 
+    /// As [`Checker::shallow`]; afterwards the variable is solved in one step, so that many comparisons with it make no long chain.
+    fn compress(&mut self, ty: &Type) -> Type {
+        let end = self.shallow(ty);
+        if let Type::Var(var) = ty
+            && let TypeState::Bound(_) = self.type_vars[var.0 as usize]
+        {
+            self.type_vars[var.0 as usize] = TypeState::Bound(end.clone());
+        }
+        end
+    }
+
     /// The type with all solved variables replaced.
     pub fn resolve(&self, ty: &Type) -> Type {
         match self.shallow(ty) {
@@ -182,13 +193,11 @@ impl Checker<'_> {
     }
 
     fn unify_inner(&mut self, expected: &Type, actual: &Type, on_sizes: OnSizes, span: Span) -> Unified {
-        let expected = self.shallow(expected);
-        let actual = self.shallow(actual);
+        let expected = self.compress(expected);
+        let actual = self.compress(actual);
         match (&expected, &actual) {
             (Type::Error, _) | (_, Type::Error) => Ok(()),
             (Type::Var(left), Type::Var(right)) if left == right => Ok(()),
-            // The newer one is bound to the older: many that are compared with one in turn make no chain.
-            (Type::Var(_), Type::Var(var)) => self.bind(*var, &expected, span),
             (Type::Var(var), other) | (other, Type::Var(var)) => self.bind(*var, other, span),
             (Type::Prim(left), Type::Prim(right)) if left == right => Ok(()),
             (Type::Param(left, _), Type::Param(right, _)) if left == right => Ok(()),
@@ -516,7 +525,9 @@ fn contradiction(left: &Constraint, right: &Constraint) -> Option<String> {
     match (scalar, field, constructor) {
         (Some(scalar), Some(field), _) => Some(format!("{scalar} has no field {field}")),
         (Some(scalar), None, Some(constructor)) => Some(format!("{scalar} has no constructor #{constructor}")),
-        (None, Some(field), Some(constructor)) => Some(format!("no type has both a field {field} and a constructor #{constructor}")),
+        (None, Some(field), Some(constructor)) => {
+            Some(format!("no type has both a field {field} and a constructor #{constructor}"))
+        }
         _ => None,
     }
 }
