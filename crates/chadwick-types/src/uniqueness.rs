@@ -140,14 +140,15 @@ impl Flow<'_, '_> {
         let result = self.exp(body);
         let shared = result.every().into_iter().find(|id| !self.may_consume(*id));
         let fresh = shared.is_none() && !self.unknown_result && !params.is_empty();
-        if unique && !params.is_empty() {
-            if let Some(shared) = shared {
-                let shared = self.name(shared);
-                let name = name.map_or(String::from("the function"), ToString::to_string);
-                self.checker
-                    .error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}"))
-                    .hint = Some(String::from("return `copy` of it, or remove the `*` from the result type"));
-            }
+        if unique
+            && !params.is_empty()
+            && let Some(shared) = shared
+        {
+            let shared = self.name(shared);
+            let name = name.map_or(String::from("the function"), ToString::to_string);
+            self.checker
+                .error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}"))
+                .hint = Some(String::from("return `copy` of it, or remove the `*` from the result type"));
         }
         self.depth -= 1;
         self.consumed = outer_consumed;
