@@ -18,6 +18,7 @@
 
 mod codec;
 mod config;
+mod disturb;
 mod exp;
 mod generate;
 mod library;

@@ -27,15 +27,23 @@ pub(super) const FORMS: &[Form] = &[
 
 /// `\(x: a) … -> body`
 pub(super) fn lambda(ty: &Type, names: &[String], body: Exp) -> Exp {
-    let Type::Function(params, _) = ty else { panic!("{ty} is no function") };
+    let Type::Function(params, result) = ty else { panic!("{ty} is no function") };
     let mut parts = Vec::new();
     for (name, param) in names.iter().zip(params) {
         parts.push(bind(name));
         parts.push(param.into());
     }
-    parts.push(body.into());
     let holes = vec!["(@: @)"; names.len()].join(" ");
-    Exp::node(ty, &format!("\\{holes} -> @"), parts)
+    // What hides its size is seen with a size of its own where nothing says otherwise.
+    let result = match result.any(&|ty| *ty == Type::Ragged) {
+        true => {
+            parts.push((&**result).into());
+            ": @"
+        }
+        false => "",
+    };
+    parts.push(body.into());
+    Exp::node(ty, &format!("\\{holes}{result} -> @"), parts)
 }
 
 impl Generator<'_> {

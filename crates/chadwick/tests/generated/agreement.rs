@@ -57,6 +57,13 @@ impl<S: Scalar> Subject<S> {
         two(self.call(entries::REVERSE_MANY, vec![matrix(cotangents, results)])?)
     }
 
+    /// Cotangents of the input from one run of the primal.
+    fn pull(&mut self, cotangents: &[Vec<S>]) -> Result<Vec<Vec<S>>, Failure> {
+        let integers = <i64 as Scalar>::array(&[self.integers.len()], self.integers.clone());
+        let args = vec![vector(&self.numbers), integers];
+        self.compiled.pull(entries::PRIMAL, args, cotangents)
+    }
+
     fn second(&mut self, entry: &'static str, first: &[S], second: &[S]) -> Result<Vec<S>, Failure> {
         one(self.call(entry, vec![vector(first), vector(second)])?)
     }
@@ -122,6 +129,13 @@ pub fn agreement<S: Scalar>(
     let (_, other_back) = subject.reverse(&other_cotangent)?;
     let (_, combined_back) = subject.reverse(&combine(a, &cotangent, b, &other_cotangent))?;
     expect_agree("reverse is linear", &combined_back, &combine(a, &back, b, &other_back))?;
+
+    // One run in reverse mode serves any number of cotangents; it goes through the coding of data as numbers, too.
+    let seeds = [cotangent.clone(), other_cotangent, cotangent.clone()];
+    let pulled = subject.pull(&seeds)?;
+    expect_agree("a pullback is reverse mode", &pulled[0], &back)?;
+    expect_agree("a second cotangent finds nothing of the first", &pulled[1], &other_back)?;
+    expect_same_bits("a pullback can be used again", &pulled[2], &pulled[0])?;
 
     // The Jacobian, by columns and by rows; one more seed shows that many are treated like one.
     let mut tangents = one_hots(inputs);

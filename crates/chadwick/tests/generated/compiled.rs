@@ -3,7 +3,7 @@
 use crate::scalar::Scalar;
 use chadwick::compile::{self, FileLoader};
 use chadwick_core::{FunctionId, text, verify};
-use chadwick_interp::{ErrorKind, Interpreter, Limits, Value};
+use chadwick_interp::{ErrorKind, Interpreter, Limits, RuntimeError, Value};
 use chadwick_source::{Diagnostic, FileId};
 use chadwick_syntax::{EraseSpans, parse_program, print_program};
 use std::path::Path;
@@ -65,6 +65,25 @@ impl Compiled {
         self.call_function(function, entry, args)
     }
 
+    /// The cotangents of the first argument of an entry point for several cotangents of its result, from one run in reverse mode.
+    pub fn pull<S: Scalar>(
+        &mut self,
+        entry: &'static str,
+        args: Vec<Value>,
+        cotangents: &[Vec<S>],
+    ) -> Result<Vec<Vec<S>>, Failure> {
+        let Some(function) = self.core().entry(entry).map(|entry| entry.function) else {
+            return Err(Failure::new("has its entry points", entry));
+        };
+        let (_, pullback) = self.interpreter.pullback(function, args, &[0]).map_err(|error| run_failure(entry, &error))?;
+        let mut pulled = Vec::new();
+        for cotangent in cotangents {
+            let seed = S::array(&[cotangent.len()], cotangent.clone());
+            pulled.extend(self.interpreter.pull(&pullback, &[seed]).map_err(|error| run_failure(entry, &error))?);
+        }
+        flat(entry, &pulled)
+    }
+
     fn call_function<S: Scalar>(
         &mut self,
         function: FunctionId,
@@ -73,13 +92,21 @@ impl Compiled {
     ) -> Result<Vec<Vec<S>>, Failure> {
         let deadline = Some(Instant::now() + TIME_LIMIT);
         self.interpreter.set_limits(Limits { max_memory_bytes: MEMORY_LIMIT, deadline, max_depth: Some(100_000) });
-        let results = self.interpreter.call(function, args).map_err(|error| match &error.kind {
-            ErrorKind::Deadline | ErrorKind::MemoryLimit | ErrorKind::DepthLimit => Failure::new(Failure::TOO_LARGE, name),
-            kind => Failure::new("runs without errors", format!("{name}: {kind:?}: {error} at {:?}", error.span)),
-        })?;
-        let flat = results.iter().map(|value| value.to_data().and_then(|data| S::elements(data.elements)));
-        flat.collect::<Option<Vec<Vec<S>>>>().ok_or_else(|| Failure::new("gives plain numbers", format!("{name}: {results:?}")))
+        let results = self.interpreter.call(function, args).map_err(|error| run_failure(name, &error))?;
+        flat(name, &results)
     }
+}
+
+fn run_failure(entry: &'static str, error: &RuntimeError) -> Failure {
+    match &error.kind {
+        ErrorKind::Deadline | ErrorKind::MemoryLimit | ErrorKind::DepthLimit => Failure::new(Failure::TOO_LARGE, entry),
+        kind => Failure::new("runs without errors", format!("{entry}: {kind:?}: {error} at {:?}", error.span)),
+    }
+}
+
+fn flat<S: Scalar>(entry: &'static str, values: &[Value]) -> Result<Vec<Vec<S>>, Failure> {
+    let flat = values.iter().map(|value| value.to_data().and_then(|data| S::elements(data.elements)));
+    flat.collect::<Option<Vec<Vec<S>>>>().ok_or_else(|| Failure::new("gives plain numbers", format!("{entry}: {values:?}")))
 }
 
 fn messages(diagnostics: &[Diagnostic]) -> String {

@@ -11,6 +11,7 @@
 mod agreement;
 mod compiled;
 mod differences;
+mod mutation;
 mod runs;
 mod scalar;
 
@@ -40,6 +41,16 @@ fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
     });
     report.assert_meaningful();
     report.assert_few_differences_skipped();
+}
+
+#[test]
+fn programs_that_are_nearly_right_never_panic() {
+    mutation::mutated_programs(programs(300));
+}
+
+#[test]
+fn texts_that_are_no_programs_never_panic() {
+    mutation::no_programs(programs(300));
 }
 
 /// What lowering never makes of a generated program: accumulators and copies come from differentiation, and `trace` would write to the

@@ -67,36 +67,35 @@ pub fn config_of(seed: u64) -> Config {
 
 const STACK_BYTES: usize = 256 << 20;
 
-/// Runs a property on many programs; panics with the smallest failing program of each property that failed.
-pub fn check_programs(element: Element, count: u64, property: &Property) -> Report {
+/// Seeds from where the environment says, on all cores.
+fn for_each_seed(count: u64, work: &(dyn Fn(u64) + Sync)) {
     let start = number_from_environment("CHADWICK_SEED").unwrap_or(0);
-    let begin = Instant::now();
     let next = AtomicU64::new(start);
-    let total = Mutex::new(Report::default());
-    let failures: Mutex<Vec<(Program, Failure)>> = Mutex::new(Vec::new());
     let workers = thread::available_parallelism().map_or(1, usize::from);
+    let take = || {
+        std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|seed| *seed < start + count).for_each(work);
+    };
     thread::scope(|scope| {
         for _ in 0..workers {
-            let work = || {
-                let mut own = Report::default();
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= start + count {
-                        break;
-                    }
-                    let program = generate(seed, &config_of(seed));
-                    own.programs += 1;
-                    match outcome(&program, property, &mut own) {
-                        Ok(()) => {}
-                        Err(failure) if failure.property == Failure::TOO_LARGE => own.too_large += 1,
-                        Err(failure) => failures.lock().expect("no panic while locked").push((program, failure)),
-                    }
-                }
-                total.lock().expect("no panic while locked").add(&own);
-            };
-            let spawned = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
-            spawned.expect("a thread");
+            thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, take).expect("a thread");
         }
+    });
+}
+
+/// Runs a property on many programs; panics with the smallest failing program of each property that failed.
+pub fn check_programs(element: Element, count: u64, property: &Property) -> Report {
+    let begin = Instant::now();
+    let total = Mutex::new(Report::default());
+    let failures: Mutex<Vec<(Program, Failure)>> = Mutex::new(Vec::new());
+    for_each_seed(count, &|seed| {
+        let program = generate(seed, &config_of(seed));
+        let mut own = Report { programs: 1, ..Report::default() };
+        match outcome(|| property(&program, &mut own)) {
+            Ok(()) => {}
+            Err(failure) if failure.property == Failure::TOO_LARGE => own.too_large += 1,
+            Err(failure) => failures.lock().expect("no panic while locked").push((program, failure)),
+        }
+        total.lock().expect("no panic while locked").add(&own);
     });
     let report = total.into_inner().expect("no panic while locked");
     let failures = failures.into_inner().expect("no panic while locked");
@@ -108,6 +107,23 @@ pub fn check_programs(element: Element, count: u64, property: &Property) -> Repo
     report
 }
 
+/// Runs something for many seeds; panics with what failed, else says how often it was so.
+pub fn count_true(count: u64, work: &(dyn Fn(u64) -> Result<bool, Failure> + Sync)) -> u64 {
+    let (total, failures) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    for_each_seed(count, &|seed| match outcome(|| work(seed)) {
+        Ok(so) => drop(total.fetch_add(u64::from(so), Ordering::Relaxed)),
+        Err(failure) => failures.lock().expect("no panic while locked").push((seed, failure)),
+    });
+    let failures = failures.into_inner().expect("no panic while locked");
+    let shown: Vec<String> = failures
+        .iter()
+        .take(5)
+        .map(|(seed, failure)| format!("==== seed {seed}, not so: {}\n{}", failure.property, failure.message))
+        .collect();
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), shown.join("\n"));
+    total.into_inner()
+}
+
 fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
@@ -115,16 +131,13 @@ fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Whether a property holds; a panic is a failure too.
-fn outcome(program: &Program, property: &Property, report: &mut Report) -> Result<(), Failure> {
-    match catch_unwind(AssertUnwindSafe(|| property(program, report))) {
-        Ok(result) => result,
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-            Err(Failure::new("does not panic", text.unwrap_or_default()))
-        }
-    }
+/// What came of it; a panic is a failure too.
+fn outcome<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(Failure::new("does not panic", text.unwrap_or_default()))
+    })
 }
 
 /// For each property, one failing program, made small, and the seeds of the others.
@@ -139,10 +152,10 @@ fn describe(mut failures: Vec<(Program, Failure)>, element: Element, property: &
         let begin = Instant::now();
         let mut still_fails = |candidate: &Program| {
             begin.elapsed() < SHRINKING
-                && outcome(candidate, property, &mut Report::default()).is_err_and(|other| other.property == failure.property)
+                && outcome(|| property(candidate, &mut Report::default())).is_err_and(|other| other.property == failure.property)
         };
         let small = shrink(&program, &mut still_fails);
-        let message = outcome(&small, property, &mut Report::default()).err().map_or_else(String::new, |error| error.message);
+        let message = outcome(|| property(&small, &mut Report::default())).err().map_or_else(String::new, |error| error.message);
         text.push_str(&format!(
             "\n==== not so: {} (seeds {seeds:?})\n{message}\n---- the program of seed {}, made smaller\n{}",
             failure.property,
