@@ -3,7 +3,6 @@
 -- ==
 -- entry: d
 -- random input { [10]i32 5i64 } auto output
--- compiled random input { [3]i32 0i64 }
 -- input { [1,2,3] 1i64 } output { 2 }
 -- structure gpu { Screma 1 }
 -- structure { If/True/Screma 0 }

@@ -180,6 +180,7 @@ impl Checker<'_> {
             varying: carried_names,
             form: typed_form,
             body,
+            consumes: bindings.consumes,
             attributes: bindings.attributes,
         }));
         Attempt { exp: open(opened, Exp { kind, ty: result, span }), disagreeing }

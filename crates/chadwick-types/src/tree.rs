@@ -198,6 +198,8 @@ pub struct Loop {
     pub varying: Vec<(VarId, Name)>,
     pub form: LoopForm,
     pub body: Exp,
+    /// Whether a `*` stands in the pattern: the loop takes its initial value whole.
+    pub consumes: bool,
     /// Attributes of the pattern, such as `true_dep`.
     pub attributes: Vec<Attribute>,
 }

@@ -36,6 +36,18 @@ impl Aliases {
         }
     }
 
+    /// A variable that stands in two components.
+    fn repeated(&self, seen: &mut BTreeSet<VarId>) -> Option<VarId> {
+        match self {
+            Aliases::All(vars) => {
+                let again = vars.intersection(seen).next().copied();
+                seen.extend(vars);
+                again
+            }
+            Aliases::Fields(fields) => fields.values().find_map(|aliases| aliases.repeated(seen)),
+        }
+    }
+
     fn union(self, other: Aliases) -> Aliases {
         match (self, other) {
             (Aliases::Fields(mut left), Aliases::Fields(right)) if left.len() == right.len() => {
@@ -394,10 +406,11 @@ impl Flow<'_, '_> {
             if arrow.consumes {
                 let others = aliases.iter().enumerate().filter(|(other, _)| *other != index);
                 let shared = others.into_iter().find_map(|(_, other)| other.every().intersection(&own.every()).next().copied());
+                let shared = shared.or_else(|| own.repeated(&mut BTreeSet::new()));
                 if let Some(shared) = shared {
                     let shared = self.name(shared);
                     self.checker
-                        .error("E0400", arg.span, format!("{shared} is consumed here and used in another argument"))
+                        .error("E0400", arg.span, format!("{shared} is consumed here and used again in the same call"))
                         .hint = Some(String::from("consume a `copy` instead"));
                 } else {
                     self.consume(own, arg.span);
@@ -509,6 +522,10 @@ impl Flow<'_, '_> {
         for part in &consumed {
             self.consumed_part(part, mark, span);
         }
+        if parts.consumes && consumed.is_empty() {
+            self.consume(&initial, span);
+        }
+        let kept = if parts.consumes { Aliases::none() } else { kept };
         // What was bound inside the loop is gone; names around it remain.
         let depth = self.depth;
         let inner: BTreeSet<VarId> =

@@ -156,6 +156,7 @@ impl Checker<'_> {
                     varying: parts.varying,
                     form,
                     body: self.zonk(parts.body),
+                    consumes: parts.consumes,
                     attributes: parts.attributes,
                 }))
             }
