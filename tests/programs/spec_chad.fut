@@ -77,6 +77,13 @@ entry first_many_times [n] (a: f64) (rest: [n]f64) = vjp (\(x: (f64, [n]f64)) ->
 -- input { 2.5 } output { 2.5 1.0 }
 entry nested_identities (x: f64) = vjp2 (\x5 -> (\x4 -> (\x3 -> (\x2 -> (\x1 -> x1) x2) x3) x4) x5) x 1
 
+-- As many as we like, made by recursion.
+-- ==
+-- entry: identities_by_recursion
+-- input { 0.25 200i64 } output { 1.0 }
+def nested (n: i64): f64 -> f64 = if n == 0 then \x -> x else let g = nested (n - 1) in \x -> (\f -> f x) g
+entry identities_by_recursion (x: f64) (n: i64) = vjp (nested n) x 1
+
 -- E13. A product as a fold, and a fold whose function captures a number.
 -- ==
 -- entry: product_gradient

@@ -184,6 +184,18 @@ fn nested_closures_are_linear() {
 }
 
 #[test]
+fn closures_made_by_recursion_are_linear() {
+    let source = "
+        def nested (n: i64): f64 -> f64 = if n == 0 then \\x -> x else let g = nested (n - 1) in \\x -> (\\f -> f (x * 1)) g
+        entry f (n: i64) (x: f64) = nested n x";
+    for n in [1u64, 100, 1000] {
+        let (values, counters) = gradient(source, &[(n as i64).into(), 0.25.into()]);
+        assert_eq!(number(&values[0]), 1.0);
+        assert_entries(counters, n, 1);
+    }
+}
+
+#[test]
 fn a_fold_is_linear_and_its_capture_gets_one_contribution_per_step() {
     let source = "entry f [n] (c: f64) (start: f64) (v: [n]f64) = foldl (\\a b -> a * b * c) start v";
     let (values, counters) = gradient(source, &[3.0.into(), 1.0.into(), vec![2.0, 3.0, 4.0].into()]);
