@@ -34,3 +34,11 @@ entry disjunction (xs: []bool) = reduce (||) false xs
 -- input { [1i32, 0, 5] } output { [false, true, true] [true, true, true] true }
 entry sections (xs: []i32) =
   (map ((&& true) <-< (!= 1)) xs, map ((true ||) <-< (== 0)) xs, foldl (||) false [xs[0] == 1])
+
+-- A function made by an expression that updates an array on its way.
+-- ==
+-- entry: made_beside_an_update
+-- input { 3i64 4i64 } output { 7i64 }
+entry made_beside_an_update (n: i64) (y: i64): i64 =
+  let g = (let a = replicate n 1 let b = a with [0] = n let first = b[0] in \z -> z + first)
+  in g y

@@ -428,11 +428,13 @@ impl Flow<'_, '_> {
         if unique { Aliases::none() } else { result }
     }
 
-    /// What was looked at since the mark and is bound around here: what a function made there captures.
+    /// What was looked at since the mark and is bound around here: what a function made there captures. What has been consumed by now
+    /// cannot be captured.
     fn captured_since(&self, mark: usize) -> BTreeSet<VarId> {
         let around = self.observed[mark..].iter().filter_map(|(id, _)| Some((*id, self.vars.get(id)?)));
         let around = around.filter(|(_, var)| var.depth <= self.depth);
-        around.flat_map(|(id, var)| std::iter::once(id).chain(var.aliases.iter().copied())).collect()
+        let captured = around.flat_map(|(id, var)| std::iter::once(id).chain(var.aliases.iter().copied()));
+        captured.filter(|id| !self.consumed.contains_key(id)).collect()
     }
 
     fn lets(&mut self, exp: &Exp) -> Aliases {
