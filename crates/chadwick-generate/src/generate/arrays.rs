@@ -37,7 +37,11 @@ fn map(generator: &mut Generator, ty: &Type, size: usize) -> Option<Exp> {
     let (length, element) = array_type(ty)?;
     let from = generator.any_type(1);
     let [body, array] = generator.divide(size);
-    let function = generator.exp(&Type::function([from.clone()], element.clone()), body);
+    let function_type = Type::function([from.clone()], element.clone());
+    let function = match generator.random.chance(60) {
+        true => generator.applied_lambda(&function_type, body),
+        false => generator.exp(&function_type, body),
+    };
     let array = generator.exp(&Type::array(length, from), array);
     Some(match generator.random.below(4) {
         0 => Exp::node(ty, "@ |> map @", parts![array, function]),
@@ -56,7 +60,7 @@ fn map2(generator: &mut Generator, ty: &Type, size: usize) -> Option<Exp> {
         return Some(if operator == "(*)" { generator.tame_value(product) } else { product });
     }
     let [body, left, right] = generator.divide(size);
-    let function = generator.lambda(&Type::function([first.clone(), second.clone()], element.clone()), body);
+    let function = generator.applied_lambda(&Type::function([first.clone(), second.clone()], element.clone()), body);
     let (left, right) = (generator.exp(&Type::array(length, first), left), generator.exp(&Type::array(length, second), right));
     Some(match generator.random.below(4) {
         0 => {
@@ -185,7 +189,7 @@ fn concatenated(generator: &mut Generator, ty: &Type, size: usize) -> Option<Exp
 }
 
 fn predicate(generator: &mut Generator, element: &Type, size: usize) -> Exp {
-    generator.lambda(&Type::function([element.clone()], Type::Bool), size)
+    generator.applied_lambda(&Type::function([element.clone()], Type::Bool), size)
 }
 
 /// Those elements for which something holds, then the others.

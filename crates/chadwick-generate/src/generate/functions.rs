@@ -27,33 +27,55 @@ pub(super) const FORMS: &[Form] = &[
 
 /// `\(x: a) … -> body`
 pub(super) fn lambda(ty: &Type, names: &[String], body: Exp) -> Exp {
+    lambda_with(ty, names, body, |_| true)
+}
+
+/// A lambda that says the types of those parameters for which `annotated` holds.
+fn lambda_with(ty: &Type, names: &[String], body: Exp, mut annotated: impl FnMut(&Type) -> bool) -> Exp {
     let Type::Function(params, result) = ty else { panic!("{ty} is no function") };
     let mut parts = Vec::new();
+    let mut template = String::from("\\");
     for (name, param) in names.iter().zip(params) {
         parts.push(bind(name));
-        parts.push(param.into());
-    }
-    let holes = vec!["(@: @)"; names.len()].join(" ");
-    // What hides its size is seen with a size of its own where nothing says otherwise.
-    let result = match result.any(&|ty| *ty == Type::Ragged) {
-        true => {
-            parts.push((&**result).into());
-            ": @"
+        match annotated(param) {
+            true => {
+                parts.push(param.into());
+                template.push_str("(@: @) ");
+            }
+            false => template.push_str("@ "),
         }
-        false => "",
-    };
+    }
+    // What hides its size is seen with a size of its own where nothing says otherwise.
+    if result.any(&|ty| *ty == Type::Ragged) {
+        parts.push((&**result).into());
+        template.push_str(": @ ");
+    }
     parts.push(body.into());
-    Exp::node(ty, &format!("\\{holes}{result} -> @"), parts)
+    template.push_str("-> @");
+    Exp::node(ty, &template, parts)
 }
 
 impl Generator<'_> {
-    /// A lambda of a function type.
+    /// A lambda of a function type. It says the types that its body may not tell; those of arrays always, since branches of different
+    /// sizes would otherwise decide them.
     pub fn lambda(&mut self, ty: &Type, size: usize) -> Exp {
+        self.lambda_where(ty, size, |ty| !matches!(ty, Type::Number | Type::Int | Type::Function(..)))
+    }
+
+    /// A lambda where its argument tells the types, too.
+    pub fn applied_lambda(&mut self, ty: &Type, size: usize) -> Exp {
+        self.lambda_where(ty, size, |ty| matches!(ty, Type::Record(_) | Type::Array(..)))
+    }
+
+    fn lambda_where(&mut self, ty: &Type, size: usize, untold: fn(&Type) -> bool) -> Exp {
         let Type::Function(params, result) = ty else { panic!("{ty} is no function") };
         let names: Vec<String> = params.iter().map(|_| self.fresh("x")).collect();
         let variables: Vec<(&str, &Type)> = names.iter().map(String::as_str).zip(params).collect();
         let body = self.scoped(&variables, |generator| generator.exp(result, size));
-        lambda(ty, &names, body)
+        let random = &mut self.random;
+        lambda_with(ty, &names, body, |param| {
+            param.any(&untold) || param.any(&|ty| *ty == Type::Ragged) || random.chance(60)
+        })
     }
 }
 
@@ -111,7 +133,7 @@ fn returned_function(generator: &mut Generator, ty: &Type, size: usize) -> Optio
 fn applied_lambda(generator: &mut Generator, ty: &Type, size: usize) -> Option<Exp> {
     let param = generator.any_type(1);
     let [body, argument] = generator.divide(size);
-    let function = generator.lambda(&Type::function([param.clone()], ty.clone()), body);
+    let function = generator.applied_lambda(&Type::function([param.clone()], ty.clone()), body);
     let argument = generator.exp(&param, argument);
     Some(match generator.random.below(3) {
         0 => Exp::node(ty, "@ |> @", parts![argument, function]),
