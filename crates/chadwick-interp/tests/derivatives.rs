@@ -425,3 +425,24 @@ fn hessian_vector_product_of_an_array_function() {
         assert_close(*found, wanted);
     }
 }
+
+#[test]
+fn a_zero_derivative_has_no_sign() {
+    // The derivative of s * x² by x at 0 is 0, also where s is negative, and also where it is differentiated by s.
+    for mode in ["jvp", "vjp"] {
+        let inner = format!(
+            "d: f64 = {mode} fn (y: f64) -> (f64) {{ a: f64 = f64.mul(y, y) b: f64 = f64.mul(a, s) return b }} args(x) seeds(1.0f64)"
+        );
+        let plain = format!("def main(s: f64, x: f64) -> (f64) {{ {inner} return d }}");
+        assert!(float(&run(&plain, vec![f(-1.5), f(0.0)])[0]).is_sign_positive());
+        for outer in ["jvp", "vjp"] {
+            let source = format!(
+                "def main(t: f64, x: f64) -> (f64) {{
+                   p: f64, q: f64 = {outer} with_primal fn (s: f64) -> (f64) {{ {inner} return d }} args(t) seeds(1.0f64)
+                   return p
+                 }}"
+            );
+            assert!(float(&run(&source, vec![f(-1.5), f(0.0)])[0]).is_sign_positive());
+        }
+    }
+}

@@ -98,7 +98,7 @@ impl Machine {
             tangents.push(structure::map(result, &mut |leaf| {
                 Ok(match leaf {
                     Value::Active(active) if active.level == level => match &active.tangent {
-                        Tangent::Forward(tangent) => tangent.clone(),
+                        Tangent::Forward(tangent) => positive_zero(tangent),
                         Tangent::Reverse(_) => return malformed("a tape slot in forward mode"),
                     },
                     other => zero_like(other),
@@ -191,7 +191,7 @@ impl Machine {
                     Some(Prim::Bool) => Value::Scalar(Const::Bool(false)),
                     Some(prim) => {
                         slot += 1;
-                        cotangents.take_or_zero(slot - 1, prim)
+                        positive_zero(&cotangents.take_or_zero(slot - 1, prim))
                     }
                     None => Value::Absent,
                 })
@@ -291,4 +291,18 @@ fn nth(arrays: &[Value], at: i64) -> Outcome<Vec<Value>> {
 
 pub(crate) fn zero_like(leaf: &Value) -> Value {
     leaf.prim().map_or(Value::Absent, |prim| Value::Scalar(Const::zero(prim)))
+}
+
+/// A derivative as it is seen from outside: zero has no sign. Whether a zero was computed or never touched may depend on whether the
+/// derivative is differentiated itself, and its primal must not.
+fn positive_zero(derivative: &Value) -> Value {
+    match derivative {
+        Value::Scalar(_) if is_zero(derivative) => zero_like(derivative),
+        Value::Active(active) => match positive_zero(&active.primal) {
+            primal @ Value::Scalar(_) if is_zero(&primal) => Value::active(active.level, primal, active.tangent.clone()),
+            primal @ Value::Active(_) => Value::active(active.level, primal, active.tangent.clone()),
+            _ => derivative.clone(),
+        },
+        other => other.clone(),
+    }
 }
