@@ -73,9 +73,7 @@ impl Generator<'_> {
         let variables: Vec<(&str, &Type)> = names.iter().map(String::as_str).zip(params).collect();
         let body = self.scoped(&variables, |generator| generator.exp(result, size));
         let random = &mut self.random;
-        lambda_with(ty, &names, body, |param| {
-            param.any(&untold) || param.any(&|ty| *ty == Type::Ragged) || random.chance(60)
-        })
+        lambda_with(ty, &names, body, |param| param.any(&untold) || param.any(&|ty| *ty == Type::Ragged) || random.chance(60))
     }
 }
 
