@@ -2,7 +2,7 @@
 
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
-use chadwick_core::visit::Copier;
+use chadwick_core::visit::{Copier, for_each_binder, variable_types};
 use chadwick_core::{
     Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program, Size,
     Statement, Type, UnaryOp, Var,
@@ -21,13 +21,13 @@ pub struct Context<'p> {
 
 impl<'p> Context<'p> {
     pub fn new(program: &'p mut Program) -> Self {
-        let mut types: Vec<(Var, Type)> = Vec::new();
-        for function in &program.functions {
-            types.extend(function.params.iter().map(|param| (param.var, param.ty.clone())));
-            collect_types(&function.body, &mut types);
-        }
+        let types = variable_types(program);
         let mut b = Builder::new(program);
-        types.into_iter().for_each(|(var, ty)| b.declare(var, ty));
+        for (var, ty) in types.into_iter().enumerate() {
+            if let Some(ty) = ty {
+                b.declare(Var(var as u32), ty);
+            }
+        }
         Context { b, errors: Vec::new(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
     }
 
@@ -81,9 +81,7 @@ impl<'p> Context<'p> {
     }
 
     pub fn declare_block(&mut self, block: &Block) {
-        let mut types = Vec::new();
-        collect_types(block, &mut types);
-        types.into_iter().for_each(|(var, ty)| self.b.declare(var, ty));
+        for_each_binder(block, &mut |var, ty| self.b.declare(var, ty.clone()));
     }
 
     pub fn fresh(&mut self, name: impl Into<Name>, ty: Type) -> Binder {
@@ -368,47 +366,6 @@ impl<'p> Context<'p> {
             }
         }
     }
-}
-
-/// The types of all binders inside a block.
-fn collect_types(block: &Block, types: &mut Vec<(Var, Type)>) {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-        for statement in &block.statements {
-            types.extend(statement.binders.iter().map(|binder| (binder.var, binder.ty.clone())));
-            collect_op_types(&statement.op, types);
-            for scope in statement.op.scopes() {
-                collect_types(scope.block, types);
-            }
-        }
-    });
-}
-
-fn collect_op_types(op: &Op, types: &mut Vec<(Var, Type)>) {
-    let mut binders = |all: &[Binder]| types.extend(all.iter().map(|binder| (binder.var, binder.ty.clone())));
-    match op {
-        Op::Match { arms, .. } => arms.iter().for_each(|arm| binders(&arm.binders)),
-        Op::Closure(lambda) => binders(&lambda.params),
-        Op::Reduce { op, .. } | Op::Scan { op, .. } | Op::Hist { op, .. } => binders(&op.params),
-        Op::Loop(parts) => {
-            binders(&parts.carry);
-            if let chadwick_core::LoopForm::For { index, .. } = &parts.form {
-                binders(std::slice::from_ref(index));
-            }
-        }
-        Op::Differentiate(parts) => binders(&parts.function.params),
-        Op::Custom(parts) => {
-            binders(&parts.function.params);
-            binders(&parts.rule.params);
-        }
-        Op::WithAccumulators { handles, .. } => binders(handles),
-        _ => {}
-    }
-    let space: &[Axis] = match op {
-        Op::Build { space, .. } | Op::Reduce { space, .. } | Op::Hist { space, .. } | Op::Scatter { space, .. } => space,
-        Op::Scan { axis, .. } => std::slice::from_ref(axis),
-        _ => &[],
-    };
-    types.extend(space.iter().map(|axis| (axis.var, Type::I64)));
 }
 
 /// Sizes that are to be taken from the value.

@@ -1,5 +1,6 @@
 //! The command line as data.
 
+use chadwick::compile::Stage;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -162,9 +163,9 @@ pub struct ReplOptions {
 #[derive(Debug, Args)]
 pub struct CoreOptions {
     pub file: PathBuf,
-    /// Print Core as it is behind this pass
-    #[arg(long, value_name = "PASS", default_value = "lower", value_parser = pass)]
-    pub after: String,
+    /// Print Core as it is behind this stage: lower, first-order, prepare, derivatives or optimise
+    #[arg(long, value_name = "STAGE", default_value = "lower", value_parser = stage)]
+    pub after: Stage,
     /// Print only this entry point and what it uses
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -285,16 +286,11 @@ impl Format {
     }
 }
 
-/// The passes whose Core can be printed, in order.
-pub const PASSES: [&str; 2] = ["lower", "derivatives"];
-
 const ENGINES: [&str; 7] = ["forward", "chad", "chad-efficient", "chad-fast", "dual", "dual-arrays", "linear-maps"];
 
-fn pass(name: &str) -> Result<String, String> {
-    match PASSES.contains(&name) {
-        true => Ok(name.to_owned()),
-        false => Err(format!("the passes are: {}", PASSES.join(", "))),
-    }
+fn stage(name: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name).join(", ");
+    Stage::from_name(name).ok_or_else(|| format!("the stages are: {names}"))
 }
 
 fn backend(name: &str) -> Result<String, String> {

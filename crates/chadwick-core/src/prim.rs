@@ -300,6 +300,21 @@ impl PrimOp {
         }
     }
 
+    /// Whether the operation costs less than a store and a load, so that computing it again is no worse than keeping its result.
+    pub fn is_light(self) -> bool {
+        match self {
+            PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs),
+            PrimOp::Binary(op, prim) => match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::Scale => true,
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
+                BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem => false,
+                _ => !prim.is_float(),
+            },
+            PrimOp::Compare(..) | PrimOp::Convert { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The inverse of [`PrimOp::name`], also for operations that do not exist at their type.
     pub fn from_name(name: &str) -> Option<PrimOp> {
         let (prim, op) = name.split_once('.')?;

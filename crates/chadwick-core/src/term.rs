@@ -60,7 +60,7 @@ pub struct Binder {
     pub ty: Type,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Atom {
     Var(Var),
     Const(Const),
@@ -254,7 +254,7 @@ pub struct Arm {
     pub body: Block,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SliceDim {
     Index(Atom),
     /// `count` elements from `start` in steps of `stride`. Missing trailing dimensions of a slice are taken whole.

@@ -1,6 +1,7 @@
 //! Traversals of terms: operands, nested blocks, free variables, copies with fresh binders.
 
 use crate::term::*;
+use crate::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A block inside an operation, with the variables the operation binds for it.
@@ -10,95 +11,151 @@ pub struct Scope<'a> {
     pub block: &'a Block,
 }
 
-impl Op {
-    /// The operands of the operation itself, in the order in which they are read. Blocks inside are not entered.
-    pub fn for_each_atom<'a>(&'a self, visit: &mut dyn FnMut(&'a Atom)) {
-        match self {
-            Op::Copy(atoms) | Op::Prim(_, atoms) => atoms.iter().for_each(visit),
-            Op::If { condition, .. } => visit(condition),
-            Op::Call { args, .. } | Op::Construct { args, .. } | Op::Trace { args, .. } => args.iter().for_each(visit),
+macro_rules! for_all {
+    ($visit:expr, $atoms:expr) => {
+        for atom in $atoms {
+            $visit(atom);
+        }
+    };
+}
+
+macro_rules! for_axes {
+    ($visit:expr, $space:expr) => {
+        for Axis { size, .. } in $space {
+            $visit(size);
+        }
+    };
+}
+
+macro_rules! for_sizes {
+    ($visit:expr, $sizes:expr) => {
+        for size in $sizes {
+            if let Size::Known(atom) = size {
+                $visit(atom);
+            }
+        }
+    };
+}
+
+macro_rules! for_slice_dims {
+    ($visit:expr, $dims:expr) => {
+        for dim in $dims {
+            match dim {
+                SliceDim::Index(index) => $visit(index),
+                SliceDim::Range { start, count, stride } => {
+                    $visit(start);
+                    $visit(count);
+                    $visit(stride);
+                }
+            }
+        }
+    };
+}
+
+/// Calls `visit` on each operand of an operation, in the order in which they are read; works on `&Op` and, with `mut`, on `&mut Op`.
+macro_rules! for_operands {
+    ($op:expr, $visit:expr $(, $mut:tt)?) => {
+        match $op {
+            Op::Copy(atoms) | Op::Prim(_, atoms) => for_all!($visit, atoms),
+            Op::If { condition: atom, .. } | Op::Match { scrutinee: atom, .. } => $visit(atom),
+            Op::Call { args, .. } | Op::Construct { args, .. } | Op::Trace { args, .. } => for_all!($visit, args),
             Op::Closure(_) | Op::Par { .. } | Op::Recompute(_) => {}
             Op::Apply { function, args } => {
-                visit(function);
-                args.iter().for_each(visit);
+                $visit(function);
+                for_all!($visit, args);
             }
-            Op::Match { scrutinee, .. } => visit(scrutinee),
             Op::Build { space, inner, .. } => {
-                space.iter().for_each(|axis| visit(&axis.size));
-                inner.iter().flatten().for_each(|size| for_size(size, visit));
+                for_axes!($visit, space);
+                inner.into_iter().for_each(|sizes| for_sizes!($visit, sizes));
             }
             Op::Reduce { space, neutral, .. } => {
-                space.iter().for_each(|axis| visit(&axis.size));
-                neutral.iter().for_each(visit);
+                for_axes!($visit, space);
+                for_all!($visit, neutral);
             }
             Op::Scan { axis, neutral, .. } => {
-                visit(&axis.size);
-                neutral.iter().for_each(visit);
+                $visit(& $($mut)? axis.size);
+                for_all!($visit, neutral);
             }
             Op::Hist { space, dest, neutral, .. } => {
-                space.iter().for_each(|axis| visit(&axis.size));
-                dest.iter().for_each(&mut *visit);
-                neutral.iter().for_each(visit);
+                for_axes!($visit, space);
+                for_all!($visit, dest);
+                for_all!($visit, neutral);
             }
             Op::Scatter { space, dest, .. } => {
-                space.iter().for_each(|axis| visit(&axis.size));
-                dest.iter().for_each(visit);
+                for_axes!($visit, space);
+                for_all!($visit, dest);
             }
             Op::ArrayLiteral { elements, inner, .. } => {
-                elements.iter().for_each(&mut *visit);
-                inner.iter().for_each(|size| for_size(size, visit));
+                for_all!($visit, elements);
+                for_sizes!($visit, inner);
             }
             Op::Index { array, indices } => {
-                visit(array);
-                indices.iter().for_each(visit);
+                $visit(array);
+                for_all!($visit, indices);
             }
             Op::Slice { array, dims } => {
-                visit(array);
-                dims.iter().for_each(|dim| for_slice_dim(dim, visit));
+                $visit(array);
+                for_slice_dims!($visit, dims);
             }
             Op::Update { array, dims, value } => {
-                visit(array);
-                dims.iter().for_each(|dim| for_slice_dim(dim, visit));
-                visit(value);
+                $visit(array);
+                for_slice_dims!($visit, dims);
+                $visit(value);
             }
-            Op::Transpose { array, .. } | Op::Dim { array, .. } => visit(array),
+            Op::Transpose { array, .. } | Op::Dim { array, .. } => $visit(array),
             Op::Reshape { array, dims } => {
-                visit(array);
-                dims.iter().for_each(visit);
+                $visit(array);
+                for_all!($visit, dims);
             }
-            Op::Concat { arrays } => arrays.iter().for_each(visit),
-            Op::Loop(the_loop) => {
-                the_loop.initial.iter().for_each(&mut *visit);
-                if let LoopForm::For { bound, .. } = &the_loop.form {
-                    visit(bound);
+            Op::Concat { arrays } => for_all!($visit, arrays),
+            Op::Loop(parts) => {
+                for_all!($visit, & $($mut)? parts.initial);
+                if let LoopForm::For { bound, .. } = & $($mut)? parts.form {
+                    $visit(bound);
                 }
-                the_loop.emits.iter().flatten().for_each(|size| for_size(size, visit));
+                (& $($mut)? parts.emits).into_iter().for_each(|sizes| for_sizes!($visit, sizes));
             }
             Op::Assert { condition, message } => {
-                visit(condition);
+                $visit(condition);
                 for part in message {
                     if let MessagePart::Value(atom) = part {
-                        visit(atom);
+                        $visit(atom);
                     }
                 }
             }
-            Op::Differentiate(differentiate) => {
-                differentiate.args.iter().chain(&differentiate.seeds).chain(&differentiate.count).for_each(visit);
+            Op::Differentiate(parts) => {
+                for_all!($visit, & $($mut)? parts.args);
+                for_all!($visit, & $($mut)? parts.seeds);
+                if let Some(count) = & $($mut)? parts.count {
+                    $visit(count);
+                }
             }
-            Op::Custom(custom) => custom.args.iter().for_each(visit),
-            Op::WithAccumulators { init, .. } => init.iter().for_each(visit),
+            Op::Custom(parts) => for_all!($visit, & $($mut)? parts.args),
+            Op::WithAccumulators { init, .. } => for_all!($visit, init),
             Op::Accumulate { handle, path, value } => {
-                visit(handle);
+                $visit(handle);
                 for step in path {
                     match step {
-                        PathStep::Index(indices) => indices.iter().for_each(&mut *visit),
-                        PathStep::Slice(dims) => dims.iter().for_each(|dim| for_slice_dim(dim, visit)),
+                        PathStep::Index(indices) => for_all!($visit, indices),
+                        PathStep::Slice(dims) => for_slice_dims!($visit, dims),
                         PathStep::Payload { .. } => {}
                     }
                 }
-                visit(value);
+                $visit(value);
             }
         }
+    };
+}
+
+impl Op {
+    /// The operands of the operation itself, in the order in which they are read. Blocks inside are not entered.
+    pub fn for_each_atom<'a>(&'a self, visit: &mut dyn FnMut(&'a Atom)) {
+        for_operands!(self, visit);
+    }
+
+    /// The operands of the operation itself, to be changed.
+    pub fn for_each_atom_mut(&mut self, visit: &mut dyn FnMut(&mut Atom)) {
+        for_operands!(self, visit, mut);
     }
 
     /// The operation with every block directly inside it replaced.
@@ -148,6 +205,39 @@ impl Op {
         }
     }
 
+    /// The variables that the operation binds for the blocks directly inside it.
+    pub fn for_each_own_binder(&self, visit: &mut dyn FnMut(Var, &Type)) {
+        let mut all = |binders: &[Binder]| binders.iter().for_each(|binder| visit(binder.var, &binder.ty));
+        match self {
+            Op::Match { arms, .. } => arms.iter().for_each(|arm| all(&arm.binders)),
+            Op::Closure(lambda) => all(&lambda.params),
+            Op::Reduce { op, .. } | Op::Scan { op, .. } | Op::Hist { op, .. } => all(&op.params),
+            Op::Loop(parts) => {
+                all(&parts.carry);
+                if let LoopForm::For { index, .. } = &parts.form {
+                    all(std::slice::from_ref(index));
+                }
+            }
+            Op::Differentiate(parts) => all(&parts.function.params),
+            Op::Custom(parts) => {
+                all(&parts.function.params);
+                all(&parts.rule.params);
+            }
+            Op::WithAccumulators { handles, .. } => all(handles),
+            _ => {}
+        }
+        self.space().iter().for_each(|axis| visit(axis.var, &Type::I64));
+    }
+
+    /// The index space of a parallel form; empty for the others.
+    pub fn space(&self) -> &[Axis] {
+        match self {
+            Op::Build { space, .. } | Op::Reduce { space, .. } | Op::Hist { space, .. } | Op::Scatter { space, .. } => space,
+            Op::Scan { axis, .. } => std::slice::from_ref(axis),
+            _ => &[],
+        }
+    }
+
     /// The blocks directly inside, in the order in which they run.
     pub fn scopes(&self) -> Vec<Scope<'_>> {
         fn plain(block: &Block) -> Scope<'_> {
@@ -194,17 +284,30 @@ impl Op {
     }
 }
 
-fn for_size<'a>(size: &'a Size, visit: &mut dyn FnMut(&'a Atom)) {
-    if let Size::Known(atom) = size {
-        visit(atom);
-    }
+/// Every variable bound in a block or in the blocks inside it, with its type.
+pub fn for_each_binder(block: &Block, visit: &mut dyn FnMut(Var, &Type)) {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        for statement in &block.statements {
+            statement.binders.iter().for_each(|binder| visit(binder.var, &binder.ty));
+            statement.op.for_each_own_binder(visit);
+            statement.op.scopes().iter().for_each(|scope| for_each_binder(scope.block, visit));
+        }
+    });
 }
 
-fn for_slice_dim<'a>(dim: &'a SliceDim, visit: &mut dyn FnMut(&'a Atom)) {
-    match dim {
-        SliceDim::Index(index) => visit(index),
-        SliceDim::Range { start, count, stride } => [start, count, stride].into_iter().for_each(visit),
+/// The type of each variable of a program, indexed by [`Var`].
+pub fn variable_types(program: &Program) -> Vec<Option<Type>> {
+    let mut types = vec![None; program.var_names.len()];
+    let mut visit = |var: Var, ty: &Type| {
+        if let Some(entry) = types.get_mut(var.0 as usize) {
+            *entry = Some(ty.clone());
+        }
+    };
+    for function in &program.functions {
+        function.params.iter().for_each(|param| visit(param.var, &param.ty));
+        for_each_binder(&function.body, &mut visit);
     }
+    types
 }
 
 /// The variables a block uses and does not bind, in the order of their first use.

@@ -4,7 +4,7 @@
 //! captures. Applying a function is a call of an ordinary function that matches on the constructor. A call costs what it did before plus a
 //! match; captured arrays are passed by reference.
 
-use chadwick_core::visit::lambda_free_variables;
+use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{
     Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm,
     MessagePart, Op, Program, Statement, Type, TypeDefinition, TypeId, Var,
@@ -65,11 +65,10 @@ struct Pass<'p> {
 
 impl Pass<'_> {
     fn collect_types(&mut self) {
-        for function in &self.program.functions {
-            function.params.iter().for_each(|param| {
-                self.types.insert(param.var, param.ty.clone());
-            });
-            collect(&function.body, &mut self.types);
+        for (var, ty) in variable_types(self.program).into_iter().enumerate() {
+            if let Some(ty) = ty {
+                self.types.insert(Var(var as u32), ty);
+            }
         }
     }
 
@@ -357,42 +356,4 @@ fn forget(ty: &Type) -> Type {
         Type::Accumulator(inner) => Type::Accumulator(Rc::new(forget(inner))),
         Type::Prim(_) | Type::Named(_) => ty.clone(),
     }
-}
-
-fn collect(block: &Block, types: &mut FxHashMap<Var, Type>) {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-        for statement in &block.statements {
-            let mut add = |binders: &[Binder]| {
-                binders.iter().for_each(|binder| {
-                    types.insert(binder.var, binder.ty.clone());
-                });
-            };
-            add(&statement.binders);
-            match &statement.op {
-                Op::Closure(lambda) => add(&lambda.params),
-                Op::Match { arms, .. } => arms.iter().for_each(|arm| add(&arm.binders)),
-                Op::Reduce { op, .. } | Op::Scan { op, .. } | Op::Hist { op, .. } => add(&op.params),
-                Op::Loop(parts) => {
-                    add(&parts.carry);
-                    if let LoopForm::For { index, .. } = &parts.form {
-                        add(std::slice::from_ref(index));
-                    }
-                }
-                Op::Differentiate(parts) => add(&parts.function.params),
-                Op::Custom(parts) => {
-                    add(&parts.function.params);
-                    add(&parts.rule.params);
-                }
-                Op::WithAccumulators { handles, .. } => add(handles),
-                _ => {}
-            }
-            for scope in statement.op.scopes() {
-                // Axes are the only binders without a type of their own.
-                scope.binders.iter().for_each(|var| {
-                    types.entry(*var).or_insert(Type::I64);
-                });
-                collect(scope.block, types);
-            }
-        }
-    });
 }

@@ -1,5 +1,51 @@
-//! Core to Core: what prepares a program for an engine or a back end.
+//! Core to Core: what prepares a program for an engine or a back end, and what tidies up behind an engine.
 
+mod algebra;
+mod dead;
 mod defunctionalise;
+mod facts;
+mod fuse;
+mod inline;
+mod simplify;
 
+pub use dead::remove_dead;
 pub use defunctionalise::defunctionalise;
+pub use fuse::fuse;
+pub use inline::inline;
+pub use simplify::{Hints, simplify};
+
+use chadwick_core::Program;
+
+/// A named step of the pipeline.
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(&mut Program),
+}
+
+/// Before derivatives: a first-order program with what is small inlined and what is produced for one reader fused into it.
+pub const PREPARE: &[Pass] = &[
+    Pass { name: "inline", run: inline },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
+    Pass { name: "fuse", run: fuse },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
+];
+
+/// After derivatives.
+pub const FINISH: &[Pass] = &[
+    Pass { name: "inline", run: inline },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "fuse", run: fuse },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+];
+
+/// Simplification and removal of dead code, until nothing changes or a few rounds have passed.
+pub fn tidy(program: &mut Program, hints: Hints) {
+    for _ in 0..3 {
+        let before = program.functions.clone();
+        simplify(program, hints);
+        remove_dead(program);
+        if program.functions == before {
+            return;
+        }
+    }
+}

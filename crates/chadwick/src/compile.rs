@@ -115,13 +115,84 @@ impl Engine {
     }
 }
 
+/// How far a program is taken by [`advance`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// As it comes from the front end.
+    Lower,
+    /// Functions are data.
+    FirstOrder,
+    /// Optimised, derivative operators still standing.
+    Prepare,
+    /// Derivative operators are code.
+    Derivatives,
+    /// Optimised again.
+    Optimise,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 5] = [Stage::Lower, Stage::FirstOrder, Stage::Prepare, Stage::Derivatives, Stage::Optimise];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Lower => "lower",
+            Stage::FirstOrder => "first-order",
+            Stage::Prepare => "prepare",
+            Stage::Derivatives => "derivatives",
+            Stage::Optimise => "optimise",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|stage| stage.name() == name)
+    }
+}
+
 /// Replaces derivative operators by what the engine makes of them.
 pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), Vec<Diagnostic>> {
     match engine {
         Engine::Builtin => Ok(()),
-        Engine::ChadFast => {
-            chadwick_opt::defunctionalise(program);
-            chadwick_ad::expand(program)
+        Engine::ChadFast => advance(program, Stage::Optimise),
+    }
+}
+
+/// Takes a lowered program to a later stage, with derivatives by fast CHAD.
+pub fn advance(program: &mut core::Program, stage: Stage) -> Result<(), Vec<Diagnostic>> {
+    if stage >= Stage::FirstOrder {
+        chadwick_opt::defunctionalise(program);
+        verified(program, "defunctionalise")?;
+    }
+    if stage >= Stage::Prepare {
+        run(program, chadwick_opt::PREPARE)?;
+    }
+    if stage >= Stage::Derivatives {
+        chadwick_ad::expand(program)?;
+        verified(program, "derivatives")?;
+    }
+    if stage >= Stage::Optimise {
+        run(program, chadwick_opt::FINISH)?;
+    }
+    Ok(())
+}
+
+fn run(program: &mut core::Program, passes: &[chadwick_opt::Pass]) -> Result<(), Vec<Diagnostic>> {
+    for pass in passes {
+        (pass.run)(program);
+        verified(program, pass.name)?;
+    }
+    Ok(())
+}
+
+/// In debug builds, says which pass broke the rules of Core.
+fn verified(program: &core::Program, pass: &str) -> Result<(), Vec<Diagnostic>> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    match core::verify::verify(program).into_iter().next() {
+        None => Ok(()),
+        Some(error) => {
+            let message = format!("the pass `{pass}` made an invalid program: {error}");
+            Err(vec![Diagnostic::error("E0499", error.span, message).hint("please report this program")])
         }
     }
 }

@@ -114,6 +114,16 @@ impl Program {
         }
     }
 
+    /// The same program at a later stage of the pipeline.
+    pub fn at_stage(&self, stage: compile::Stage) -> Result<Program> {
+        let mut core = (*self.inner.core).clone();
+        let map = Arc::clone(&self.inner.map);
+        match with_deep_stack(|| compile::advance(&mut core, stage)) {
+            Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
+            Err(diagnostics) => Err(Error::Compile { diagnostics, map }),
+        }
+    }
+
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
         let core = Rc::new(core);

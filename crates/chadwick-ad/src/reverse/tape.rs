@@ -2,7 +2,7 @@
 
 use super::Reverse;
 use chadwick_core::visit::free_variables;
-use chadwick_core::{Atom, BinaryOp, Block, Op, PrimOp, Size, SliceDim, Statement, Type, UnaryOp, Var};
+use chadwick_core::{Atom, Block, Op, Size, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the dual of a block reads.
@@ -115,7 +115,7 @@ impl Cheap<'_> {
         self.known.insert(var, false);
         let is_cheap = match self.definitions.get(&var).map(|at| &self.forward[*at]) {
             Some(statement) if statement.binders.len() == 1 => match &statement.op {
-                Op::Prim(op, args) => is_light(*op) && args.iter().all(|arg| self.atom(arg)),
+                Op::Prim(op, args) => op.is_light() && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
                 Op::Index { array, indices } => self.is_outside(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
@@ -144,21 +144,6 @@ impl Cheap<'_> {
             }
         });
         used.into_iter().filter(|var| !self.given.contains(var)).for_each(|var| self.statements_for(var, found));
-    }
-}
-
-/// Operations that cost less than a store and a load.
-fn is_light(op: PrimOp) -> bool {
-    match op {
-        PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs),
-        PrimOp::Binary(op, prim) => match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::Scale => true,
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
-            BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem => false,
-            _ => !prim.is_float(),
-        },
-        PrimOp::Compare(..) | PrimOp::Convert { .. } => true,
-        _ => false,
     }
 }
 

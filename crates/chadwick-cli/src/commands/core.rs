@@ -3,7 +3,7 @@
 use crate::commands::finish;
 use crate::options::CoreOptions;
 use crate::{Exit, input, output};
-use chadwick::compile::{Engine, FileLoader};
+use chadwick::compile::FileLoader;
 use chadwick::{Error, Program, Result};
 
 pub fn command(options: &CoreOptions) -> Exit {
@@ -17,8 +17,7 @@ fn print(options: &CoreOptions) -> Result<()> {
     if let Some(entry) = &options.entry {
         program.function(entry)?;
     }
-    let engine = if options.after == "derivatives" { Engine::ChadFast } else { Engine::Builtin };
-    let program = program.with_engine(engine)?;
+    let program = program.at_stage(options.after)?;
     output::bytes(program.core_text().as_bytes());
     Ok(())
 }

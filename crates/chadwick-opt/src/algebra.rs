@@ -1,0 +1,122 @@
+//! Laws of the primitive operations that hold for every value, bit for bit (a NaN's payload aside).
+
+use chadwick_core::prim::eval;
+use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
+
+/// What an operation is, seen through its operands.
+pub enum Simpler {
+    Atom(Atom),
+    Prim(PrimOp, Vec<Atom>),
+}
+
+/// A simpler form of the operation, if there is one. `definition` gives the primitive operation that defines an atom.
+pub fn simplify(op: PrimOp, args: &[Atom], definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>) -> Option<Simpler> {
+    let constants: Option<Vec<Const>> = args.iter().map(constant).collect();
+    if let Some(constants) = constants {
+        return eval(op, &constants).ok().map(|value| Simpler::Atom(Atom::Const(value)));
+    }
+    match (op, args) {
+        (PrimOp::Convert { from, to }, [x]) if from == to => Some(Simpler::Atom(x.clone())),
+        (PrimOp::Unary(UnaryOp::Negate, _), [x]) => match definition(x)? {
+            (PrimOp::Unary(UnaryOp::Negate, _), inner) => inner.into_iter().next().map(Simpler::Atom),
+            _ => None,
+        },
+        (PrimOp::Unary(UnaryOp::Not, Prim::Bool), [x]) => match definition(x)? {
+            (PrimOp::Unary(UnaryOp::Not, _), inner) => inner.into_iter().next().map(Simpler::Atom),
+            _ => None,
+        },
+        (PrimOp::Compare(op, prim), [x, y]) if x == y && !prim.is_float() => {
+            Some(Simpler::Atom(Atom::bool(op != CompareOp::Less)))
+        }
+        (PrimOp::Binary(op, prim), [x, y]) => binary(op, prim, x, y, definition),
+        _ => None,
+    }
+}
+
+fn binary(
+    op: BinaryOp,
+    prim: Prim,
+    x: &Atom,
+    y: &Atom,
+    definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>,
+) -> Option<Simpler> {
+    let is = |atom: &Atom, value: Const| matches!(atom, Atom::Const(constant) if *constant == value);
+    let (zero, one) = (Const::zero(prim), Const::one(prim));
+    let exact = !prim.is_float();
+    let atom = |atom: &Atom| Some(Simpler::Atom(atom.clone()));
+    let constant = |value: Const| Some(Simpler::Atom(Atom::Const(value)));
+    // `x + 0` is not `x` for floats: it loses the sign of a zero. `x + -0` is.
+    let nothing = |atom: &Atom| if exact { is(atom, zero) } else { is(atom, negative_zero(prim)) };
+    match op {
+        BinaryOp::Add if nothing(y) => atom(x),
+        BinaryOp::Add if nothing(x) => atom(y),
+        BinaryOp::Add => match (negated(x, definition), negated(y, definition)) {
+            (_, Some(y)) => Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![x.clone(), y])),
+            (Some(x), None) => Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![y.clone(), x])),
+            (None, None) => None,
+        },
+        BinaryOp::Sub if is(y, zero) => atom(x),
+        BinaryOp::Sub if exact && x == y => constant(zero),
+        BinaryOp::Sub => {
+            let y = negated(y, definition)?;
+            Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![x.clone(), y]))
+        }
+        BinaryOp::Mul if is(y, one) => atom(x),
+        BinaryOp::Mul if is(x, one) => atom(y),
+        BinaryOp::Mul if exact && (is(x, zero) || is(y, zero)) => constant(zero),
+        BinaryOp::Div | BinaryOp::Quot if is(y, one) => atom(x),
+        BinaryOp::Pow if is(y, one) => atom(x),
+        BinaryOp::Scale if is(x, zero) => constant(zero),
+        BinaryOp::Scale if is(y, one) => atom(x),
+        BinaryOp::Scale if is(x, one) => atom(y),
+        BinaryOp::Scale if is(y, Const::from_i128(prim, -1)) && (prim.is_float() || prim.is_signed()) => {
+            Some(Simpler::Prim(PrimOp::Unary(UnaryOp::Negate, prim), vec![x.clone()]))
+        }
+        BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or if x == y => atom(x),
+        BinaryOp::And if prim == Prim::Bool => truth(x, y, true),
+        BinaryOp::Or if prim == Prim::Bool => truth(x, y, false),
+        _ => None,
+    }
+}
+
+/// `neutral` is the operand that leaves the other; its opposite decides alone.
+fn truth(x: &Atom, y: &Atom, neutral: bool) -> Option<Simpler> {
+    [(x, y), (y, x)].into_iter().find_map(|(known, other)| match known {
+        Atom::Const(Const::Bool(value)) if *value == neutral => Some(Simpler::Atom(other.clone())),
+        Atom::Const(Const::Bool(value)) => Some(Simpler::Atom(Atom::bool(*value))),
+        _ => None,
+    })
+}
+
+fn negated(atom: &Atom, definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>) -> Option<Atom> {
+    match definition(atom)? {
+        (PrimOp::Unary(UnaryOp::Negate, _), args) => args.into_iter().next(),
+        _ => None,
+    }
+}
+
+fn negative_zero(prim: Prim) -> Const {
+    match eval(PrimOp::Unary(UnaryOp::Negate, prim), &[Const::zero(prim)]) {
+        Ok(value) => value,
+        Err(_) => Const::zero(prim),
+    }
+}
+
+fn constant(atom: &Atom) -> Option<Const> {
+    match atom {
+        Atom::Const(constant) => Some(*constant),
+        Atom::Var(_) => None,
+    }
+}
+
+/// Whether the order of the operands does not matter.
+pub fn is_commutative(op: PrimOp) -> bool {
+    match op {
+        PrimOp::Binary(op, _) => matches!(
+            op,
+            BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::MulHigh | BinaryOp::Hypot
+        ),
+        PrimOp::Compare(op, _) => op == CompareOp::Equal,
+        _ => false,
+    }
+}

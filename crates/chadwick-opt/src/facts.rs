@@ -1,0 +1,266 @@
+//! What is known at a point of a program: how variables are defined, what stands for them, the shapes of arrays, and which expressions
+//! have been computed already.
+
+use chadwick_core::visit::variable_types;
+use chadwick_core::{Atom, BinaryOp, Const, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
+use rustc_hash::FxHashMap;
+
+/// An expression that may be computed once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expression {
+    Prim(PrimOp, Vec<Atom>),
+    Index(Atom, Vec<Atom>),
+    Slice(Atom, Vec<SliceDim>),
+    Transpose(Atom, Vec<usize>),
+    Reshape(Atom, Vec<Atom>),
+    Dim(Atom, usize),
+    Construct(Type, u32, Vec<Atom>),
+}
+
+#[derive(Default)]
+pub struct Facts {
+    types: Vec<Option<Type>>,
+    definitions: FxHashMap<Var, Op>,
+    replacements: FxHashMap<Var, Atom>,
+    available: FxHashMap<Expression, Var>,
+    shapes: FxHashMap<Var, Vec<Option<Atom>>>,
+    /// Variables that run over `0..size`.
+    ranges: FxHashMap<Var, Atom>,
+    undo: Vec<Undo>,
+}
+
+/// What to take back when a scope ends.
+enum Undo {
+    Replacement(Var, Option<Atom>),
+    Definition(Var, Option<Op>),
+    Available(Expression),
+    Size(Var, usize),
+}
+
+impl Facts {
+    pub fn new(program: &Program) -> Self {
+        Facts { types: variable_types(program), ..Facts::default() }
+    }
+
+    pub fn enter(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Forgets what was only known inside a scope.
+    pub fn leave(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            match self.undo.pop() {
+                Some(Undo::Replacement(var, before)) => {
+                    restore(&mut self.replacements, var, before);
+                }
+                Some(Undo::Definition(var, before)) => {
+                    restore(&mut self.definitions, var, before);
+                }
+                Some(Undo::Available(expression)) => {
+                    self.available.remove(&expression);
+                }
+                Some(Undo::Size(array, axis)) => {
+                    if let Some(size) = self.shapes.get_mut(&array).and_then(|shape| shape.get_mut(axis)) {
+                        *size = None;
+                    }
+                }
+                None => return,
+            }
+        }
+    }
+
+    pub fn type_of(&self, atom: &Atom) -> Option<Type> {
+        match atom {
+            Atom::Var(var) => self.types.get(var.0 as usize).cloned().flatten(),
+            Atom::Const(constant) => Some(Type::Prim(constant.prim())),
+        }
+    }
+
+    // -------------------------------------------------------------------------------------------------------- replacements
+
+    /// From here to the end of the scope `var` is `atom`.
+    pub fn replace(&mut self, var: Var, atom: Atom) {
+        if atom == Atom::Var(var) {
+            return;
+        }
+        let before = self.replacements.insert(var, atom);
+        self.undo.push(Undo::Replacement(var, before));
+    }
+
+    pub fn resolve(&self, atom: &Atom) -> Atom {
+        let mut atom = atom;
+        while let Atom::Var(var) = atom
+            && let Some(next) = self.replacements.get(var)
+        {
+            atom = next;
+        }
+        atom.clone()
+    }
+
+    // --------------------------------------------------------------------------------------------------------- definitions
+
+    pub fn define(&mut self, var: Var, op: Op) {
+        let before = self.definitions.insert(var, op);
+        self.undo.push(Undo::Definition(var, before));
+    }
+
+    pub fn definition(&self, atom: &Atom) -> Option<&Op> {
+        match atom {
+            Atom::Var(var) => self.definitions.get(var),
+            Atom::Const(_) => None,
+        }
+    }
+
+    /// The variable that holds the expression already.
+    pub fn known(&self, expression: &Expression) -> Option<Atom> {
+        self.available.get(expression).map(|var| self.resolve(&Atom::Var(*var)))
+    }
+
+    pub fn remember(&mut self, expression: Expression, var: Var) {
+        self.undo.push(Undo::Available(expression.clone()));
+        self.available.insert(expression, var);
+    }
+
+    // --------------------------------------------------------------------------------------------------------------- sizes
+
+    pub fn set_range(&mut self, var: Var, size: Atom) {
+        self.ranges.insert(var, size);
+    }
+
+    /// Whether `0 <= index < size` for certain.
+    pub fn is_within(&self, index: &Atom, size: &Atom) -> bool {
+        match (index, size) {
+            (Atom::Const(Const::I64(index)), Atom::Const(Const::I64(size))) => (0..*size).contains(index),
+            (Atom::Var(var), size) => self.ranges.get(var).is_some_and(|known| self.resolve(known) == *size),
+            _ => false,
+        }
+    }
+
+    /// Whether the atom cannot be negative, so that an axis of that size has that length.
+    pub fn is_size(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Const(Const::I64(value)) => *value >= 0,
+            Atom::Const(_) => false,
+            Atom::Var(_) => match self.definition(atom) {
+                Some(Op::Dim { .. }) => true,
+                Some(Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, Prim::I64), args)) => {
+                    args.iter().all(|arg| self.is_size(arg))
+                }
+                Some(Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), args)) => args.iter().any(|arg| self.is_size(arg)),
+                _ => false,
+            },
+        }
+    }
+
+    pub fn size(&self, array: Var, axis: usize) -> Option<Atom> {
+        let size = self.shapes.get(&array)?.get(axis)?.as_ref()?;
+        Some(self.resolve(size))
+    }
+
+    pub fn set_size(&mut self, array: Var, axis: usize, size: Atom) {
+        let shape = self.shapes.entry(array).or_default();
+        if shape.len() <= axis {
+            shape.resize(axis + 1, None);
+        }
+        shape[axis] = Some(size);
+        self.undo.push(Undo::Size(array, axis));
+    }
+
+    /// The sizes of an atom's axes, as far as they are known.
+    pub fn shape(&self, atom: &Atom) -> Vec<Option<Atom>> {
+        let rank = self.type_of(atom).map_or(0, |ty| ty.rank());
+        match atom {
+            Atom::Var(var) => (0..rank).map(|axis| self.size(*var, axis)).collect(),
+            Atom::Const(_) => Vec::new(),
+        }
+    }
+
+    /// Notes the shape of each result of an operation. Variables that are local to blocks inside it are out of scope for it.
+    pub fn note_shapes(&mut self, binders: &[chadwick_core::Binder], op: &Op) {
+        for (at, binder) in binders.iter().enumerate() {
+            let rank = binder.ty.rank();
+            if rank == 0 {
+                continue;
+            }
+            let mut shape = self.result_shape(op, at, rank);
+            shape.resize(rank, None);
+            if shape.iter().any(Option::is_some) {
+                self.shapes.insert(binder.var, shape);
+            }
+        }
+    }
+
+    fn length(&self, size: &Atom) -> Option<Atom> {
+        let size = self.resolve(size);
+        self.is_size(&size).then_some(size)
+    }
+
+    fn result_shape(&self, op: &Op, at: usize, rank: usize) -> Vec<Option<Atom>> {
+        let stated = |sizes: &[Size]| -> Vec<Option<Atom>> {
+            let size = |size: &Size| match size {
+                Size::Known(atom) => self.length(atom),
+                Size::FromValue => None,
+            };
+            sizes.iter().map(size).collect()
+        };
+        match op {
+            Op::Copy(atoms) => atoms.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
+            Op::Build { space, inner, body } => {
+                let mut shape: Vec<Option<Atom>> = space.iter().map(|axis| self.length(&axis.size)).collect();
+                let mut rest = inner.get(at).map(|sizes| stated(sizes)).unwrap_or_default();
+                if let Some(result) = body.results.get(at) {
+                    // A shape that is known inside and made of outside variables is known outside too.
+                    let local = self.shape(result);
+                    for (known, local) in rest.iter_mut().zip(local) {
+                        if known.is_none() && matches!(local, Some(Atom::Const(_))) {
+                            *known = local;
+                        }
+                    }
+                }
+                shape.append(&mut rest);
+                shape
+            }
+            Op::Scan { axis, .. } => vec![self.length(&axis.size)],
+            Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
+            Op::Index { array, indices } => self.shape(array).into_iter().skip(indices.len()).collect(),
+            Op::Slice { array, dims } => {
+                let whole = self.shape(array);
+                let mut shape = Vec::new();
+                for dim in dims {
+                    if let SliceDim::Range { count, .. } = dim {
+                        shape.push(self.length(count));
+                    }
+                }
+                shape.extend(whole.into_iter().skip(dims.len()));
+                shape
+            }
+            Op::Update { array, .. } => self.shape(array),
+            Op::Transpose { array, permutation } => {
+                let shape = self.shape(array);
+                permutation.iter().map(|axis| shape.get(*axis).cloned().flatten()).collect()
+            }
+            Op::Reshape { dims, .. } => dims.iter().map(|dim| self.length(dim)).collect(),
+            Op::ArrayLiteral { elements, inner, .. } => {
+                let mut shape = vec![Some(Atom::i64(elements.len() as i64))];
+                let first = elements.first().map(|element| self.shape(element)).unwrap_or_default();
+                let stated = stated(inner);
+                let known = (0..rank - 1).map(|axis| stated.get(axis).cloned().flatten().or(first.get(axis).cloned().flatten()));
+                shape.extend(known);
+                shape
+            }
+            Op::WithAccumulators { init, .. } => init.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn restore<T>(map: &mut FxHashMap<Var, T>, var: Var, before: Option<T>) {
+    match before {
+        Some(before) => {
+            map.insert(var, before);
+        }
+        None => {
+            map.remove(&var);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Vertical fusion: a build whose elements are each read at most once is computed where they are read.
+//!
+//! A producer moves only into a place that runs at most once for each of its elements (every parallel index between the two is one of the
+//! indices read), so no work is repeated; a producer that costs no more than the load it replaces moves anywhere.
+
+use chadwick_core::visit::Copier;
+use chadwick_core::{Atom, Axis, Block, Const, LoopForm, Op, Program, Statement, Var};
+use rustc_hash::FxHashMap;
+
+/// Fuses builds into what reads them.
+pub fn fuse(program: &mut Program) {
+    for at in 0..program.functions.len() {
+        let mut survey = Survey::default();
+        survey.block(&program.functions[at].body);
+        let producers = survey.decide();
+        if producers.values().all(|fused| !fused) {
+            continue;
+        }
+        let body = std::mem::take(&mut program.functions[at].body);
+        let mut rewrite = Rewrite { program, producers, bodies: FxHashMap::default(), done: Vec::new() };
+        let body = rewrite.block(body);
+        program.functions[at].body = body;
+    }
+}
+
+/// Why a block runs as often as it does.
+#[derive(Clone)]
+enum Frame {
+    /// Once per value of these variables.
+    Indexed(Vec<Var>),
+    /// At most once.
+    Once,
+    /// Some number of times, or somewhere else.
+    Opaque,
+}
+
+/// A build and how its results are used.
+struct Producer {
+    axes: Vec<Axis>,
+    results: Vec<Var>,
+    cheap: bool,
+    depth: usize,
+    /// The one place where it is read: the block, and the indices.
+    site: Option<(usize, Vec<Atom>)>,
+    fits: bool,
+    used: bool,
+}
+
+#[derive(Default)]
+struct Survey {
+    frames: Vec<Frame>,
+    blocks: usize,
+    producers: Vec<Producer>,
+    by_result: FxHashMap<Var, usize>,
+    ranges: FxHashMap<Var, Atom>,
+}
+
+impl Survey {
+    fn decide(self) -> FxHashMap<Var, bool> {
+        let mut fused = FxHashMap::default();
+        for producer in self.producers {
+            for result in producer.results {
+                fused.insert(result, producer.used && producer.fits);
+            }
+        }
+        fused
+    }
+
+    fn block(&mut self, block: &Block) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            self.blocks += 1;
+            let id = self.blocks;
+            for statement in &block.statements {
+                self.statement(statement, id);
+            }
+            block.results.iter().for_each(|atom| self.other_use(atom));
+        });
+    }
+
+    fn statement(&mut self, statement: &Statement, block: usize) {
+        match &statement.op {
+            Op::Index { array: Atom::Var(array), indices } if self.by_result.contains_key(array) => {
+                self.read(*array, indices, block);
+                indices.iter().for_each(|index| self.other_use(index));
+            }
+            op => op.for_each_atom(&mut |atom| self.other_use(atom)),
+        }
+        for axis in statement.op.space() {
+            self.ranges.insert(axis.var, axis.size.clone());
+        }
+        let axes = |space: &[Axis]| Frame::Indexed(space.iter().map(|axis| axis.var).collect());
+        let frames: Vec<Frame> = match &statement.op {
+            Op::Build { space, .. } | Op::Scatter { space, .. } => vec![axes(space)],
+            Op::Reduce { space, .. } | Op::Hist { space, .. } => vec![axes(space), Frame::Opaque],
+            Op::Scan { axis, .. } => vec![axes(std::slice::from_ref(axis)), Frame::Opaque],
+            Op::Loop(parts) => match &parts.form {
+                LoopForm::For { index, bound } => {
+                    self.ranges.insert(index.var, bound.clone());
+                    vec![Frame::Indexed(vec![index.var])]
+                }
+                LoopForm::While { .. } => vec![Frame::Opaque, Frame::Opaque],
+            },
+            Op::If { .. } | Op::Match { .. } | Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } => {
+                vec![Frame::Once; statement.op.scopes().len()]
+            }
+            _ => vec![Frame::Opaque; statement.op.scopes().len()],
+        };
+        for (scope, frame) in statement.op.scopes().iter().zip(frames) {
+            self.frames.push(frame);
+            self.block(scope.block);
+            self.frames.pop();
+        }
+        if let Op::Build { space, body, .. } = &statement.op
+            && !statement.binders.is_empty()
+            && is_pure(body)
+        {
+            let results: Vec<Var> = statement.binders.iter().map(|binder| binder.var).collect();
+            results.iter().for_each(|result| {
+                self.by_result.insert(*result, self.producers.len());
+            });
+            let producer = Producer {
+                axes: space.clone(),
+                results,
+                cheap: is_cheap(body),
+                depth: self.frames.len(),
+                site: None,
+                fits: true,
+                used: false,
+            };
+            self.producers.push(producer);
+        }
+    }
+
+    fn other_use(&mut self, atom: &Atom) {
+        if let Atom::Var(var) = atom
+            && let Some(at) = self.by_result.get(var)
+        {
+            self.producers[*at].fits = false;
+        }
+    }
+
+    fn read(&mut self, array: Var, indices: &[Atom], block: usize) {
+        let Some(at) = self.by_result.get(&array).copied() else { return };
+        let between = &self.frames[self.producers[at].depth..];
+        let producer = &self.producers[at];
+        let within = indices.len() >= producer.axes.len()
+            && producer.axes.iter().zip(indices).all(|(axis, index)| match (index, &axis.size) {
+                (Atom::Const(Const::I64(index)), Atom::Const(Const::I64(size))) => (0..*size).contains(index),
+                (Atom::Var(index), size) => self.ranges.get(index) == Some(size),
+                _ => false,
+            });
+        let opaque = between.iter().any(|frame| matches!(frame, Frame::Opaque));
+        let once = indices.len() == producer.axes.len()
+            && between.iter().all(|frame| match frame {
+                Frame::Indexed(vars) => vars.iter().all(|var| indices.contains(&Atom::Var(*var))),
+                Frame::Once => true,
+                Frame::Opaque => false,
+            });
+        let site = (block, indices[..producer.axes.len().min(indices.len())].to_vec());
+        let same_place = producer.site.as_ref().is_none_or(|known| *known == site);
+        let producer = &mut self.producers[at];
+        producer.fits &= within && !opaque && (producer.cheap || (once && same_place));
+        producer.site = Some(site);
+        producer.used = true;
+    }
+}
+
+/// Whether the block has no effect but its results.
+fn is_pure(block: &Block) -> bool {
+    block.statements.iter().all(|statement| match &statement.op {
+        Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Call { .. } | Op::Apply { .. } => false,
+        op => op.scopes().iter().all(|scope| is_pure(scope.block)),
+    })
+}
+
+/// Whether the block costs no more than the load of its result.
+fn is_cheap(block: &Block) -> bool {
+    match block.statements.as_slice() {
+        [] => true,
+        [statement] => match &statement.op {
+            Op::Index { .. } | Op::Dim { .. } => true,
+            Op::Prim(op, _) => op.is_light(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+struct Rewrite<'p> {
+    program: &'p mut Program,
+    producers: FxHashMap<Var, bool>,
+    /// The rewritten bodies of producers, by result: the axes, the body, and which result it is.
+    bodies: FxHashMap<Var, (Vec<Axis>, Block, usize, Var)>,
+    /// Elements computed in the open blocks: first result of the producer, indices, and the values.
+    done: Vec<Vec<(Var, Vec<Atom>, Vec<Atom>)>>,
+}
+
+impl Rewrite<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            self.done.push(Vec::new());
+            let mut out = Vec::with_capacity(block.statements.len());
+            for statement in block.statements {
+                self.statement(statement, &mut out);
+            }
+            self.done.pop();
+            Block { statements: out, results: block.results }
+        })
+    }
+
+    fn statement(&mut self, statement: Statement, out: &mut Vec<Statement>) {
+        if let Op::Index { array: Atom::Var(array), indices } = &statement.op
+            && let Some((axes, _, position, first)) = self.bodies.get(array)
+        {
+            let (position, first, rank) = (*position, *first, axes.len());
+            let values = self.element(*array, first, &indices[..rank], out);
+            let value = values[position].clone();
+            let op = match &indices[rank..] {
+                [] => Op::Copy(vec![value]),
+                rest => Op::Index { array: value, indices: rest.to_vec() },
+            };
+            out.push(Statement { op, ..statement });
+            return;
+        }
+        let op = statement.op.map_blocks(&mut |block| self.block(block));
+        let fused = statement.binders.first().is_some_and(|binder| self.producers.get(&binder.var) == Some(&true));
+        if let (true, Op::Build { space, body, .. }) = (fused, &op) {
+            let first = statement.binders[0].var;
+            for (position, binder) in statement.binders.iter().enumerate() {
+                self.bodies.insert(binder.var, (space.clone(), body.clone(), position, first));
+            }
+            return;
+        }
+        out.push(Statement { op, ..statement });
+    }
+
+    /// The values of a producer's results at the indices, computed here unless the open blocks have them.
+    fn element(&mut self, array: Var, first: Var, indices: &[Atom], out: &mut Vec<Statement>) -> Vec<Atom> {
+        let known = self.done.iter().flatten().find(|(producer, at, _)| *producer == first && at == indices);
+        if let Some((_, _, values)) = known {
+            return values.clone();
+        }
+        let (axes, body, ..) = &self.bodies[&array];
+        let mut copier = Copier::new(self.program);
+        axes.iter().zip(indices).for_each(|(axis, index)| copier.replace(axis.var, index.clone()));
+        let copy = copier.block(body);
+        out.extend(copy.statements);
+        if let Some(done) = self.done.last_mut() {
+            done.push((first, indices.to_vec(), copy.results.clone()));
+        }
+        copy.results
+    }
+}

@@ -1,0 +1,116 @@
+//! Calls of functions that are small, or called from one place only, become their bodies.
+//!
+//! A program at most doubles for each function that is inlined because it is small, and small means less than a call needs to say. Recursive
+//! functions stay.
+
+use chadwick_core::visit::Copier;
+use chadwick_core::{Block, FunctionId, Op, Program, Statement};
+
+/// A function of at most this many statements is inlined everywhere.
+const SMALL: usize = 12;
+
+pub fn inline(program: &mut Program) {
+    let calls: Vec<Vec<usize>> = program
+        .functions
+        .iter()
+        .map(|function| {
+            let mut called = Vec::new();
+            called_functions(&function.body, &mut called);
+            called
+        })
+        .collect();
+    let mut counts = vec![0usize; calls.len()];
+    calls.iter().flatten().for_each(|callee| counts[*callee] += 1);
+    let recursive: Vec<bool> = (0..calls.len()).map(|at| reaches(&calls, at)).collect();
+    // A function is complete when its callers are reached, so its size is known.
+    let mut inlined = vec![false; calls.len()];
+    for at in callees_first(&calls) {
+        let body = std::mem::take(&mut program.functions[at].body);
+        let body = inlined_block(program, body, &inlined);
+        inlined[at] = !recursive[at] && (counts[at] == 1 || size(&body, SMALL + 1) <= SMALL);
+        program.functions[at].body = body;
+    }
+}
+
+fn inlined_block(program: &mut Program, block: Block, inlined: &[bool]) -> Block {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        let mut statements = Vec::with_capacity(block.statements.len());
+        for statement in block.statements {
+            match statement.op {
+                Op::Call { function, args } if inlined[function.0 as usize] => {
+                    let callee = &program.functions[function.0 as usize];
+                    let (params, body) = (callee.params.clone(), callee.body.clone());
+                    let mut copier = Copier::new(program);
+                    params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
+                    let body = copier.block(&body);
+                    statements.extend(body.statements);
+                    let copy = Op::Copy(body.results);
+                    statements.push(Statement { binders: statement.binders, op: copy, span: statement.span });
+                }
+                op => {
+                    let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined));
+                    statements.push(Statement { op, ..statement });
+                }
+            }
+        }
+        Block { statements, results: block.results }
+    })
+}
+
+/// The number of statements inside, counted up to `limit`.
+fn size(block: &Block, limit: usize) -> usize {
+    let mut total = block.statements.len();
+    for statement in &block.statements {
+        for scope in statement.op.scopes() {
+            if total >= limit {
+                return limit;
+            }
+            total += size(scope.block, limit - total);
+        }
+    }
+    total.min(limit)
+}
+
+/// The functions, each behind all that it calls, as far as recursion allows.
+fn callees_first(calls: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut done = vec![false; calls.len()];
+    for start in 0..calls.len() {
+        // Depth first, without recursion: the second visit of a function comes after all that it calls.
+        let mut stack = vec![(start, false)];
+        while let Some((at, leaving)) = stack.pop() {
+            if leaving {
+                order.push(at);
+            } else if !std::mem::replace(&mut done[at], true) {
+                stack.push((at, true));
+                stack.extend(calls[at].iter().filter(|callee| !done[**callee]).map(|callee| (*callee, false)));
+            }
+        }
+    }
+    order
+}
+
+/// The functions called in a block, once for each call.
+fn called_functions(block: &Block, called: &mut Vec<usize>) {
+    for statement in &block.statements {
+        if let Op::Call { function: FunctionId(function), .. } = &statement.op {
+            called.push(*function as usize);
+        }
+        statement.op.scopes().iter().for_each(|scope| called_functions(scope.block, called));
+    }
+}
+
+/// Whether a function can come to call itself.
+fn reaches(calls: &[Vec<usize>], start: usize) -> bool {
+    let mut seen = vec![false; calls.len()];
+    let mut waiting = calls[start].clone();
+    while let Some(at) = waiting.pop() {
+        if at == start {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[at], true) {
+            waiting.extend(&calls[at]);
+        }
+    }
+    false
+}

@@ -1,0 +1,231 @@
+//! One walk from top to bottom that replaces each statement by something simpler: names for copies, constants for constant expressions, known
+//! sizes for `dim`, what was computed before for what is computed again, the branch that is taken, the element that is read.
+//!
+//! No statement is duplicated and none moves into a loop, so a program never gets dearer.
+
+mod arrays;
+mod control;
+
+use crate::algebra::{self, Simpler};
+use crate::facts::{Expression, Facts};
+use chadwick_core::{Atom, Binder, Block, CompareOp, Op, Prim, PrimOp, Program, Statement, Type};
+
+/// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
+pub fn simplify(program: &mut Program, hints: Hints) {
+    let mut pass = Simplify { facts: Facts::new(program), hints };
+    for at in 0..program.functions.len() {
+        let body = std::mem::take(&mut program.functions[at].body);
+        program.functions[at].body = pass.block(body);
+    }
+}
+
+/// Whether `#[recompute]` still has somebody to listen to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hints {
+    Keep,
+    Drop,
+}
+
+struct Simplify {
+    facts: Facts,
+    hints: Hints,
+}
+
+/// What becomes of a statement.
+enum Step {
+    /// Its results are these atoms.
+    Atoms(Vec<Atom>),
+    /// It is this operation.
+    Op(Op),
+    /// It is what these statements do, in its place, with the block's results as its own.
+    Splice(Block),
+}
+
+impl Simplify {
+    fn block(&mut self, block: Block) -> Block {
+        stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+            let mark = self.facts.enter();
+            let mut out = Vec::with_capacity(block.statements.len());
+            block.statements.into_iter().for_each(|statement| self.statement(statement, &mut out));
+            let results = block.results.iter().map(|atom| self.facts.resolve(atom)).collect();
+            self.facts.leave(mark);
+            Block { statements: out, results }
+        })
+    }
+
+    fn statement(&mut self, statement: Statement, out: &mut Vec<Statement>) {
+        let Statement { mut binders, mut op, span } = statement;
+        op.for_each_atom_mut(&mut |atom| *atom = self.facts.resolve(atom));
+        if let Op::Loop(parts) = &mut op {
+            self.drop_constant_carries(&mut binders, parts);
+        }
+        match self.before(op) {
+            Step::Atoms(atoms) => self.name(&binders, atoms),
+            Step::Splice(block) => self.splice(&binders, block, out),
+            Step::Op(op) => {
+                let op = self.inside(op);
+                match self.after(op) {
+                    Step::Atoms(atoms) => self.name(&binders, atoms),
+                    Step::Splice(block) => self.splice(&binders, block, out),
+                    Step::Op(op) => self.keep(Statement { binders, op, span }, out),
+                }
+            }
+        }
+    }
+
+    /// The binders are other names of the atoms.
+    fn name(&mut self, binders: &[Binder], atoms: Vec<Atom>) {
+        for (binder, atom) in binders.iter().zip(atoms) {
+            let atom = self.facts.resolve(&atom);
+            self.facts.replace(binder.var, atom);
+        }
+    }
+
+    fn splice(&mut self, binders: &[Binder], block: Block, out: &mut Vec<Statement>) {
+        block.statements.into_iter().for_each(|statement| self.statement(statement, out));
+        self.name(binders, block.results);
+    }
+
+    /// Emits the statement, unless its value is at hand, and notes what it says.
+    fn keep(&mut self, statement: Statement, out: &mut Vec<Statement>) {
+        if let ([binder], Some(expression)) = (statement.binders.as_slice(), expression(&statement.op)) {
+            if let Some(known) = self.facts.known(&expression) {
+                self.facts.replace(binder.var, known);
+                return;
+            }
+            self.facts.remember(expression, binder.var);
+        }
+        self.facts.note_shapes(&statement.binders, &statement.op);
+        match (&statement.op, statement.binders.as_slice()) {
+            (Op::Dim { array: Atom::Var(array), axis }, [binder]) => {
+                self.facts.set_size(*array, *axis, Atom::Var(binder.var));
+                self.facts.define(binder.var, statement.op.clone());
+            }
+            (Op::Assert { condition, .. }, _) => self.assume(&condition.clone(), true),
+            (Op::Build { body, .. }, [binder]) if body.statements.is_empty() => {
+                self.facts.define(binder.var, statement.op.clone());
+            }
+            (op, [binder]) if op.scopes().is_empty() => self.facts.define(binder.var, op.clone()),
+            _ => {}
+        }
+        out.push(statement);
+    }
+
+    /// From here on the condition is known.
+    fn assume(&mut self, condition: &Atom, value: bool) {
+        let Atom::Var(var) = condition else { return };
+        if value
+            && let Some(Op::Prim(PrimOp::Compare(CompareOp::Equal, prim), args)) = self.facts.definition(condition)
+            && !prim.is_float()
+            && let [left, right] = args.as_slice()
+        {
+            let (left, right) = (self.facts.resolve(left), self.facts.resolve(right));
+            match (&left, &right) {
+                (Atom::Var(var), Atom::Const(_)) => self.facts.replace(*var, right),
+                (Atom::Const(_), Atom::Var(var)) => self.facts.replace(*var, left),
+                // The older name stays.
+                (Atom::Var(a), Atom::Var(b)) if a < b => self.facts.replace(*b, left),
+                (Atom::Var(a), Atom::Var(_)) => self.facts.replace(*a, right),
+                _ => {}
+            }
+        }
+        self.facts.replace(*var, Atom::bool(value));
+    }
+
+    /// Rules that need no look inside.
+    fn before(&mut self, op: Op) -> Step {
+        match op {
+            Op::Copy(atoms) => Step::Atoms(atoms),
+            Op::Prim(op, args) => self.prim(op, args),
+            Op::Recompute(block) if self.hints == Hints::Drop => Step::Splice(block),
+            Op::If { .. } | Op::Match { .. } | Op::Loop(_) | Op::Assert { .. } => self.control(op),
+            Op::Index { .. }
+            | Op::Slice { .. }
+            | Op::Transpose { .. }
+            | Op::Reshape { .. }
+            | Op::Dim { .. }
+            | Op::Concat { .. } => self.view(op),
+            Op::WithAccumulators { handles, body, .. } if handles.is_empty() => Step::Splice(body),
+            other => Step::Op(other),
+        }
+    }
+
+    fn prim(&mut self, op: PrimOp, mut args: Vec<Atom>) -> Step {
+        let definition = |atom: &Atom| match self.facts.definition(atom) {
+            Some(Op::Prim(op, args)) => Some((*op, args.iter().map(|arg| self.facts.resolve(arg)).collect())),
+            _ => None,
+        };
+        match algebra::simplify(op, &args, &definition) {
+            Some(Simpler::Atom(atom)) => Step::Atoms(vec![atom]),
+            Some(Simpler::Prim(op, args)) => self.prim(op, args),
+            None => {
+                if algebra::is_commutative(op) && args.len() == 2 && order(&args[0]) > order(&args[1]) {
+                    args.swap(0, 1);
+                }
+                Step::Op(Op::Prim(op, args))
+            }
+        }
+    }
+
+    /// The operation with its blocks simplified, each knowing what holds in it.
+    fn inside(&mut self, op: Op) -> Op {
+        for axis in op.space() {
+            let size = self.facts.resolve(&axis.size);
+            self.facts.set_range(axis.var, size);
+        }
+        match op {
+            Op::If { condition, then, otherwise } => {
+                let mut branch = |block: Block, value: bool| {
+                    let mark = self.facts.enter();
+                    self.assume(&condition, value);
+                    let block = self.block(block);
+                    self.facts.leave(mark);
+                    block
+                };
+                let (then, otherwise) = (branch(then, true), branch(otherwise, false));
+                Op::If { condition, then, otherwise }
+            }
+            Op::Match { scrutinee, arms, otherwise } => self.arms(scrutinee, arms, otherwise),
+            Op::Loop(parts) => {
+                if let chadwick_core::LoopForm::For { index, bound } = &parts.form
+                    && index.ty == Type::Prim(Prim::I64)
+                {
+                    self.facts.set_range(index.var, bound.clone());
+                }
+                Op::Loop(parts).map_blocks(&mut |block| self.block(block))
+            }
+            other => other.map_blocks(&mut |block| self.block(block)),
+        }
+    }
+
+    /// Rules that look at the simplified blocks.
+    fn after(&mut self, op: Op) -> Step {
+        match op {
+            Op::If { .. } => self.after_control(op),
+            Op::Build { .. } => self.build(op),
+            other => Step::Op(other),
+        }
+    }
+}
+
+/// A total order on atoms, for operations that commute: variables by age, then constants.
+fn order(atom: &Atom) -> u64 {
+    match atom {
+        Atom::Var(var) => u64::from(var.0),
+        Atom::Const(_) => u64::MAX,
+    }
+}
+
+/// The operation as an expression that need not be computed twice.
+fn expression(op: &Op) -> Option<Expression> {
+    Some(match op {
+        Op::Prim(op, args) => Expression::Prim(*op, args.clone()),
+        Op::Index { array, indices } => Expression::Index(array.clone(), indices.clone()),
+        Op::Slice { array, dims } => Expression::Slice(array.clone(), dims.clone()),
+        Op::Transpose { array, permutation } => Expression::Transpose(array.clone(), permutation.clone()),
+        Op::Reshape { array, dims } => Expression::Reshape(array.clone(), dims.clone()),
+        Op::Dim { array, axis } => Expression::Dim(array.clone(), *axis),
+        Op::Construct { ty, tag, args } => Expression::Construct(ty.clone(), *tag, args.clone()),
+        _ => return None,
+    })
+}

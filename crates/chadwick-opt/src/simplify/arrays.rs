@@ -1,0 +1,161 @@
+//! Reading through views, and builds that are views.
+
+use super::{Simplify, Step};
+use chadwick_core::{Atom, Block, Const, Op, SliceDim};
+
+impl Simplify {
+    pub(super) fn view(&mut self, op: Op) -> Step {
+        match op {
+            Op::Index { array, indices } => self.index(array, indices),
+            Op::Dim { array, axis } => match &array {
+                Atom::Var(var) => match self.facts.size(*var, axis) {
+                    Some(size) => Step::Atoms(vec![size]),
+                    None => Step::Op(Op::Dim { array, axis }),
+                },
+                Atom::Const(_) => Step::Op(Op::Dim { array, axis }),
+            },
+            Op::Transpose { array, permutation } => {
+                if permutation.iter().enumerate().all(|(to, from)| to == *from) {
+                    return Step::Atoms(vec![array]);
+                }
+                match self.facts.definition(&array) {
+                    Some(Op::Transpose { array: inner, permutation: first }) => {
+                        let permutation = permutation.iter().map(|axis| first[*axis]).collect();
+                        let array = self.facts.resolve(inner);
+                        self.view(Op::Transpose { array, permutation })
+                    }
+                    _ => Step::Op(Op::Transpose { array, permutation }),
+                }
+            }
+            Op::Reshape { array, dims } => {
+                let shape = self.facts.shape(&array);
+                let same = shape.len() == dims.len() && shape.iter().zip(&dims).all(|(known, dim)| known.as_ref() == Some(dim));
+                if same {
+                    return Step::Atoms(vec![array]);
+                }
+                match self.facts.definition(&array) {
+                    Some(Op::Reshape { array: inner, .. }) => {
+                        let array = self.facts.resolve(inner);
+                        self.view(Op::Reshape { array, dims })
+                    }
+                    _ => Step::Op(Op::Reshape { array, dims }),
+                }
+            }
+            Op::Slice { array, dims } => {
+                let shape = self.facts.shape(&array);
+                let whole = |(dim, size): (&SliceDim, &Option<Atom>)| match dim {
+                    SliceDim::Range { start, count, stride } => {
+                        *start == Atom::i64(0) && *stride == Atom::i64(1) && size.as_ref() == Some(count)
+                    }
+                    SliceDim::Index(_) => false,
+                };
+                if dims.iter().zip(&shape).all(whole) {
+                    return Step::Atoms(vec![array]);
+                }
+                Step::Op(Op::Slice { array, dims })
+            }
+            Op::Concat { arrays } => match <[Atom; 1]>::try_from(arrays) {
+                Ok(single) => Step::Atoms(single.into()),
+                Err(arrays) => Step::Op(Op::Concat { arrays }),
+            },
+            other => Step::Op(other),
+        }
+    }
+
+    /// An element of something whose elements are known. A read that could be out of range stays.
+    fn index(&mut self, array: Atom, indices: Vec<Atom>) -> Step {
+        if indices.is_empty() {
+            return Step::Atoms(vec![array]);
+        }
+        let within = |sizes: &[Option<Atom>]| {
+            indices.len() <= sizes.len()
+                && indices
+                    .iter()
+                    .zip(sizes)
+                    .all(|(index, size)| size.as_ref().is_some_and(|size| self.facts.is_within(index, size)))
+        };
+        match self.facts.definition(&array) {
+            Some(Op::Index { array: inner, indices: first }) => {
+                let inner = self.facts.resolve(inner);
+                let first = first.iter().map(|index| self.facts.resolve(index));
+                let indices = first.chain(indices.iter().cloned()).collect();
+                self.index(inner, indices)
+            }
+            Some(Op::Transpose { array: inner, permutation }) if indices.len() == permutation.len() => {
+                let mut moved = indices.clone();
+                for (to, from) in permutation.iter().enumerate() {
+                    moved[*from] = indices[to].clone();
+                }
+                let inner = self.facts.resolve(inner);
+                self.index(inner, moved)
+            }
+            Some(Op::ArrayLiteral { elements, .. }) => match indices.as_slice() {
+                [Atom::Const(Const::I64(at))] if (0..elements.len() as i64).contains(at) => {
+                    Step::Atoms(vec![self.facts.resolve(&elements[*at as usize])])
+                }
+                _ => Step::Op(Op::Index { array, indices }),
+            },
+            Some(Op::Update { dims, value, .. }) => {
+                let same = dims.len() == indices.len()
+                    && dims
+                        .iter()
+                        .zip(&indices)
+                        .all(|(dim, index)| matches!(dim, SliceDim::Index(written) if self.facts.resolve(written) == *index));
+                if same { Step::Atoms(vec![self.facts.resolve(value)]) } else { Step::Op(Op::Index { array, indices }) }
+            }
+            Some(Op::Build { space, body, .. })
+                if body.statements.is_empty() && space.len() == indices.len() && within(&self.facts.shape(&array)) =>
+            {
+                let result = match &body.results[..] {
+                    [Atom::Var(var)] => match space.iter().position(|axis| axis.var == *var) {
+                        Some(at) => indices[at].clone(),
+                        None => self.facts.resolve(&Atom::Var(*var)),
+                    },
+                    [constant] => constant.clone(),
+                    _ => return Step::Op(Op::Index { array, indices }),
+                };
+                Step::Atoms(vec![result])
+            }
+            _ => Step::Op(Op::Index { array, indices }),
+        }
+    }
+
+    pub(super) fn build(&mut self, op: Op) -> Step {
+        let Op::Build { space, body, inner } = op else { return Step::Op(op) };
+        // Element by element the same array.
+        if let ([statement], [Atom::Var(result)]) = (body.statements.as_slice(), body.results.as_slice())
+            && let Op::Index { array, indices } = &statement.op
+            && statement.binders.first().is_some_and(|binder| binder.var == *result)
+            && indices.len() == space.len()
+            && space.iter().zip(indices).all(|(axis, index)| *index == Atom::Var(axis.var))
+            && !space.iter().any(|axis| *array == Atom::Var(axis.var))
+        {
+            let shape = self.facts.shape(array);
+            if space.iter().zip(&shape).all(|(axis, size)| size.as_ref() == Some(&self.facts.resolve(&axis.size))) {
+                return Step::Atoms(vec![array.clone()]);
+            }
+        }
+        // A build of nothing but a build is one build over both spaces.
+        if let [statement] = body.statements.as_slice()
+            && let Op::Build { space: second, body: innermost, inner: rest } = &statement.op
+            && !statement.binders.is_empty()
+            && statement.binders.len() == body.results.len()
+            && statement.binders.iter().zip(&body.results).all(|(binder, result)| *result == Atom::Var(binder.var))
+        {
+            let sizes_outside = second.iter().all(|axis| !space.iter().any(|outer| Atom::Var(outer.var) == axis.size));
+            let mut outside = true;
+            rest.iter().flatten().for_each(|size| {
+                if let chadwick_core::Size::Known(atom) = size {
+                    outside &= !space.iter().any(|outer| Atom::Var(outer.var) == *atom);
+                }
+            });
+            if sizes_outside && outside {
+                let innermost: Block = innermost.clone();
+                let inner = rest.clone();
+                let space = space.into_iter().chain(second.iter().cloned()).collect();
+                return self.build(Op::Build { space, body: innermost, inner });
+            }
+        }
+        Step::Op(Op::Build { space, body, inner })
+    }
+}
