@@ -1,5 +1,6 @@
 //! What the transformations share: emitting Core, zeros, sums, and which types carry a derivative.
 
+use crate::flow::Flows;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, variable_types};
@@ -8,13 +9,14 @@ use chadwick_core::{
     Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::{Diagnostic, Name, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Emits Core and remembers what was made.
 pub struct Context<'p> {
     pub b: Builder<'p>,
     pub errors: Vec<Diagnostic>,
+    flows: Flows,
     additions: FxHashMap<Type, FunctionId>,
     zeros: FxHashMap<Type, FunctionId>,
 }
@@ -28,11 +30,21 @@ impl<'p> Context<'p> {
                 b.declare(Var(var as u32), ty);
             }
         }
-        Context { b, errors: Vec::new(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
+        Context { b, errors: Vec::new(), flows: Flows::default(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
     }
 
     pub fn program(&self) -> &Program {
         self.b.program()
+    }
+
+    /// The variables in a block that depend on the inputs, nested blocks included.
+    pub fn active_variables(&mut self, block: &Block, inputs: impl IntoIterator<Item = Var>, reverse: bool) -> FxHashSet<Var> {
+        self.flows.active_variables(self.b.program(), block, inputs, reverse)
+    }
+
+    /// Which results of a function are active, given which arguments are.
+    pub fn active_results(&mut self, function: FunctionId, args: &[bool], reverse: bool) -> Vec<bool> {
+        self.flows.active_results(self.b.program(), function, args, reverse)
     }
 
     pub fn unsupported(&mut self, span: Span, what: &str) {

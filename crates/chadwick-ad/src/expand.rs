@@ -1,6 +1,5 @@
 //! Derivative operators are replaced by code, innermost first.
 
-use crate::activity;
 use crate::context::{Context, with_axis};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::reverse::{Reverse, ReverseFunctions};
@@ -125,7 +124,7 @@ impl Expander<'_> {
             .filter(|(param, _)| self.context.carries(&param.ty))
             .map(|(param, seed)| (param.var, seed.clone()))
             .collect();
-        let active = activity::active_variables(self.context.program(), &lambda.body, tangents.keys().copied(), false);
+        let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let wanted = vec![true; lambda.results.len()];
         let mut forward = Forward { context: &mut self.context, functions: &mut self.forward, active, tangents };
         let mut values = forward.inline(&lambda.body, &wanted);

@@ -3,7 +3,6 @@
 //! A statement is followed by, or widened to, one that also computes the tangents of its results. Blocks, lambdas and functions return
 //! their results first and then the tangents of those results that are active. Which variables are active is known beforehand.
 
-use crate::activity;
 use crate::context::Context;
 use chadwick_core::prim::Derivative;
 use chadwick_core::{Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Statement, Type, Var};
@@ -377,7 +376,7 @@ impl Forward<'_, '_> {
 
     fn call(&mut self, statement: &Statement, function: FunctionId, args: &[Atom]) {
         let mask: Vec<bool> = args.iter().map(|arg| self.tangent(arg).is_some()).collect();
-        let results = activity::active_results(self.context.program(), function, &mask, false);
+        let results = self.context.active_results(function, &mask, false);
         let types = self.context.program().functions[function.0 as usize].results.clone();
         let results: Vec<bool> = results.iter().zip(&types).map(|(active, ty)| *active && self.context.carries(ty)).collect();
         let target = self.function(function, &mask, &results);
@@ -425,7 +424,7 @@ impl Forward<'_, '_> {
         let name = Name::from(format!("{}_jvp", source.name));
         let target = self.context.reserve(name, params, types, source.span);
         self.functions.insert(key, target);
-        let active = activity::active_variables(self.context.program(), &lambda.body, tangents.keys().copied(), false);
+        let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let mut inner = Forward { context: self.context, functions: self.functions, active, tangents };
         let body = inner.block(&lambda.body, results);
         self.context.b.program_mut().functions[target.0 as usize].body = body;

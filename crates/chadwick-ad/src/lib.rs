@@ -3,6 +3,7 @@
 mod activity;
 mod context;
 mod expand;
+mod flow;
 mod forward;
 mod reverse;
 

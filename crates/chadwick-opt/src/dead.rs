@@ -21,13 +21,6 @@ pub fn remove_dead(program: &mut Program) {
 
 /// Which functions assert or trace something, themselves or through what they call.
 fn effectful_functions(program: &Program) -> Vec<bool> {
-    fn has_effect(block: &Block, effectful: &[bool]) -> bool {
-        block.statements.iter().any(|statement| match &statement.op {
-            Op::Assert { .. } | Op::Trace { .. } => true,
-            Op::Call { function, .. } => effectful.get(function.0 as usize).is_some_and(|effect| *effect),
-            op => op.scopes().iter().any(|scope| has_effect(scope.block, effectful)),
-        })
-    }
     let mut effectful = vec![false; program.functions.len()];
     loop {
         let next: Vec<bool> = program.functions.iter().map(|function| has_effect(&function.body, &effectful)).collect();
@@ -49,9 +42,20 @@ enum Node {
 /// The recursive types that entry points show to the outside; they stay as they are.
 fn shown_types(program: &Program) -> FxHashSet<TypeId> {
     let mut shown = FxHashSet::default();
+    if program.functions.iter().any(|function| has_derivative(&function.body)) {
+        // A derivative that is still an operator reads every field of its arguments.
+        shown.extend((0..program.types.len()).map(|at| TypeId(at as u32)));
+    }
     let values = program.entries.iter().flat_map(|entry| entry.params.iter().chain(&entry.results));
     values.flat_map(|value| &value.types).for_each(|ty| show(program, ty, &mut shown));
     shown
+}
+
+fn has_derivative(block: &Block) -> bool {
+    block.statements.iter().any(|statement| match &statement.op {
+        Op::Differentiate(_) | Op::Custom(_) => true,
+        op => op.scopes().iter().any(|scope| has_derivative(scope.block)),
+    })
 }
 
 fn show(program: &Program, ty: &Type, shown: &mut FxHashSet<TypeId>) {
@@ -75,4 +79,13 @@ fn show(program: &Program, ty: &Type, shown: &mut FxHashSet<TypeId>) {
         Type::Function(function) => function.params.iter().chain(&function.results).for_each(|ty| show(program, ty, shown)),
         Type::Accumulator(inner) => show(program, inner, shown),
     }
+}
+
+/// Whether a block asserts or traces something.
+fn has_effect(block: &Block, effectful: &[bool]) -> bool {
+    block.statements.iter().any(|statement| match &statement.op {
+        Op::Assert { .. } | Op::Trace { .. } => true,
+        Op::Call { function, .. } => effectful.get(function.0 as usize).is_some_and(|effect| *effect),
+        op => op.scopes().iter().any(|scope| has_effect(scope.block, effectful)),
+    })
 }

@@ -151,6 +151,12 @@ impl Simplify {
     }
 
     fn prim(&mut self, op: PrimOp, mut args: Vec<Atom>) -> Step {
+        if let (PrimOp::Compare(CompareOp::LessEqual, Prim::I64), [low, size]) = (op, args.as_slice())
+            && *low == Atom::i64(0)
+            && self.facts.is_size(size)
+        {
+            return Step::Atoms(vec![Atom::bool(true)]);
+        }
         let definition = |atom: &Atom| match self.facts.definition(atom) {
             Some(Op::Prim(op, args)) => Some((*op, args.iter().map(|arg| self.facts.resolve(arg)).collect())),
             _ => None,

@@ -4,7 +4,6 @@
 //! array arguments are accumulated through handles, so that a call costs what it touches and not what it is given.
 
 use super::{Cotangent, Cotangents, Reverse, SplitFunction};
-use crate::activity;
 use crate::context::Context;
 use chadwick_core::{
     Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition,
@@ -99,7 +98,9 @@ impl Reverse<'_, '_> {
         let source = self.context.program().functions[function.0 as usize].clone();
         let lambda = Lambda { params: source.params, results: source.results.clone(), body: source.body };
         let lambda = self.context.copy_lambda(&lambda);
-        let results: Vec<bool> = activity::active_results(self.context.program(), function, mask, true)
+        let results: Vec<bool> = self
+            .context
+            .active_results(function, mask, true)
             .iter()
             .zip(&source.results)
             .map(|(active, ty)| *active && self.context.carries(ty))
@@ -150,7 +151,7 @@ impl Reverse<'_, '_> {
         self.functions.insert(key, split.clone());
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
-        let active = activity::active_variables(self.context.program(), &lambda.body, inputs, true);
+        let active = self.context.active_variables(&lambda.body, inputs, true);
         let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();

@@ -14,7 +14,6 @@ mod desugar;
 mod scalars;
 mod tape;
 
-use crate::activity;
 use crate::context::Context;
 use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::Span;
@@ -58,7 +57,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     pub fn new(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, lambda: &Lambda) -> Self {
         let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
         let inputs: Vec<Var> = inputs.collect();
-        let active = activity::active_variables(context.program(), &lambda.body, inputs, true);
+        let active = context.active_variables(&lambda.body, inputs, true);
         Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default() }
     }
 

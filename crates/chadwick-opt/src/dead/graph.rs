@@ -1,6 +1,6 @@
 //! What each value needs.
 
-use super::Node;
+use super::{Node, has_effect};
 use chadwick_core::visit::variable_types;
 use chadwick_core::{Atom, Axis, Binder, Block, Lambda, Loop, LoopForm, Op, Program, Size, Statement, Type, TypeId, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -102,6 +102,12 @@ impl Graph<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         let binders = &statement.binders;
+        if matches!(statement.op, Op::Differentiate(_) | Op::Custom(_) | Op::Closure(_))
+            && statement.op.scopes().iter().any(|scope| has_effect(scope.block, self.effectful))
+        {
+            // These stay whole or go; with an effect inside they stay.
+            self.keep(&binders.iter().map(|binder| Atom::Var(binder.var)).collect::<Vec<Atom>>());
+        }
         match &statement.op {
             Op::Copy(atoms) => self.pairwise(binders, atoms),
             Op::Trace { args, .. } => self.keep(args),
@@ -296,7 +302,8 @@ impl Graph<'_> {
         let control: Vec<Atom> = match &parts.form {
             LoopForm::For { bound, .. } => vec![bound.clone()],
             LoopForm::While { condition } => {
-                self.block(condition);
+                // What the condition does is done as often as it holds, and once more.
+                self.under(&condition.results, condition);
                 condition.results.clone()
             }
         };

@@ -3,6 +3,7 @@
 use crate::compiled::{Compiled, Failure};
 use crate::runs::Report;
 use crate::scalar::{Scalar, combine, dot, dot_scale, largest};
+use chadwick::compile::Engine;
 use chadwick_generate::{Element, Program, Random, entries};
 use chadwick_interp::Value;
 
@@ -15,7 +16,11 @@ pub struct Subject<S> {
 
 impl<S: Scalar> Subject<S> {
     pub fn new(program: &Program, element: Element) -> Result<Subject<S>, Failure> {
-        let compiled = Compiled::new(&program.source(element))?;
+        Subject::by(Engine::Builtin, program, element)
+    }
+
+    pub fn by(engine: Engine, program: &Program, element: Element) -> Result<Subject<S>, Failure> {
+        let compiled = Compiled::by(engine, &program.source(element))?;
         let (numbers, integers) = program.input(element);
         Ok(Subject { compiled, numbers: numbers.into_iter().map(S::from_f64).collect(), integers })
     }
@@ -166,6 +171,40 @@ pub fn agreement<S: Scalar>(
     expect_agree("second derivatives are symmetric", &twice, &swapped)?;
     expect_dots("forward over forward is forward over reverse", (&twice, &cotangent), (&second, &other_tangent))?;
     report.curved += u64::from(largest(&second) > 0.0);
+    Ok(())
+}
+
+/// Derivatives by an engine are those of the interpreter.
+pub fn engine_agrees<S: Scalar>(engine: Engine, program: &Program, element: Element, report: &mut Report) -> Result<(), Failure> {
+    let mut builtin = Subject::<S>::new(program, element)?;
+    let mut other = Subject::<S>::by(engine, program, element)?;
+    let input = builtin.numbers.clone();
+    let primal = builtin.primal_at(&input)?;
+    expect_same_bits("an engine leaves the primal as it is", &other.primal_at(&input)?, &primal)?;
+    let (inputs, results) = (input.len(), primal.len());
+    let mut random = Random::new(program.seed ^ 0xE461);
+    let mut seed = |size: usize| -> Vec<S> { (0..size).map(|_| S::from_f64(random.between(-9, 9) as f64)).collect() };
+    let (tangent, cotangent) = (seed(inputs), seed(results));
+    expect_agree("forward mode is the interpreter's", &other.forward(&tangent)?.1, &builtin.forward(&tangent)?.1)?;
+    let back = builtin.reverse(&cotangent)?.1;
+    expect_agree("reverse mode is the interpreter's", &other.reverse(&cotangent)?.1, &back)?;
+    report.active += u64::from(largest(&back) > 0.0);
+    let (tangents, cotangents) = (vec![tangent.clone(), seed(inputs)], vec![cotangent.clone(), seed(results)]);
+    let wanted = builtin.forward_many(&tangents, results)?.1;
+    expect_agree("many tangents are the interpreter's", &other.forward_many(&tangents, results)?.1, &wanted)?;
+    let wanted = builtin.reverse_many(&cotangents, results)?.1;
+    expect_agree("many cotangents are the interpreter's", &other.reverse_many(&cotangents, results)?.1, &wanted)?;
+    let modes = [
+        ("forward over reverse is the interpreter's", entries::FORWARD_REVERSE, &cotangent),
+        ("reverse over reverse is the interpreter's", entries::REVERSE_REVERSE, &cotangent),
+        ("reverse over forward is the interpreter's", entries::REVERSE_FORWARD, &cotangent),
+        ("forward over forward is the interpreter's", entries::FORWARD_FORWARD, &tangent),
+    ];
+    for (property, entry, first) in modes {
+        let wanted = builtin.second(entry, first, &tangent)?;
+        expect_agree(property, &other.second(entry, first, &tangent)?, &wanted)?;
+        report.curved += u64::from(entry == entries::FORWARD_REVERSE && largest(&wanted) > 0.0);
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A generated program through all stages, ready to be called.
 
 use crate::scalar::Scalar;
-use chadwick::compile::{self, FileLoader};
+use chadwick::compile::{self, Engine, FileLoader};
 use chadwick_core::{FunctionId, text, verify};
 use chadwick_interp::{ErrorKind, Interpreter, Limits, RuntimeError, Value};
 use chadwick_source::{Diagnostic, FileId};
@@ -37,12 +37,17 @@ pub struct Compiled {
 impl Compiled {
     /// Parses, checks, lowers; on the way, what was printed must parse to the same.
     pub fn new(source: &str) -> Result<Compiled, Failure> {
+        Compiled::by(Engine::Builtin, source)
+    }
+
+    /// The same with derivatives by the engine.
+    pub fn by(engine: Engine, source: &str) -> Result<Compiled, Failure> {
         round_trip_of_syntax(source)?;
         let mut checked = compile::check(Path::new("generated.fut"), source, &FileLoader);
         if checked.has_errors() {
             return Err(Failure::new("checks without errors", messages(&checked.diagnostics)));
         }
-        let Some(core) = compile::lower(&mut checked) else {
+        let Some(mut core) = compile::lower(&mut checked) else {
             return Err(Failure::new("lowers without errors", messages(&checked.diagnostics)));
         };
         let errors = verify::verify(&core);
@@ -50,6 +55,14 @@ impl Compiled {
             return Err(Failure::new("verifies", error.to_string()));
         }
         round_trip_of_core(&core)?;
+        if engine != Engine::Builtin {
+            let result = compile::differentiate(&mut core, engine);
+            result.map_err(|errors| Failure::new("is taken by the engine", messages(&errors)))?;
+            if let Some(error) = verify::verify(&core).first() {
+                return Err(Failure::new("verifies with derivatives", error.to_string()));
+            }
+            round_trip_of_core(&core)?;
+        }
         Ok(Compiled { interpreter: Interpreter::new(Rc::new(core), Limits::default()) })
     }
 

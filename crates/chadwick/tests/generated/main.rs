@@ -15,7 +15,8 @@ mod mutation;
 mod runs;
 mod scalar;
 
-use agreement::{Subject, agreement};
+use agreement::{Subject, agreement, engine_agrees};
+use chadwick::compile::Engine;
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Element, Program, generate};
@@ -41,6 +42,22 @@ fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
     });
     report.assert_meaningful();
     report.assert_few_differences_skipped();
+}
+
+#[test]
+fn fast_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
+    let report = check_programs(Element::I64, programs(150), &|program, report| {
+        engine_agrees::<i64>(Engine::ChadFast, program, Element::I64, report)
+    });
+    report.assert_meaningful();
+}
+
+#[test]
+fn fast_chad_agrees_with_the_interpreter_in_floats() {
+    let report = check_programs(Element::F64, programs(150), &|program, report| {
+        engine_agrees::<f64>(Engine::ChadFast, program, Element::F64, report)
+    });
+    report.assert_meaningful();
 }
 
 #[test]
