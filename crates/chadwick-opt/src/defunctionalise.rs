@@ -1,16 +1,19 @@
 //! Functions as data: after this pass a program has no closures and no function types.
 //!
-//! All closures of one function type become the constructors of one (possibly recursive) sum type, whose payload is what the closure
-//! captures. Applying a function is a call of an ordinary function that matches on the constructor. A call costs what it did before plus a
-//! match; captured arrays are passed by reference.
+//! A flow analysis finds which closures can meet in one place. Those become the constructors of one (possibly recursive) sum type, whose
+//! payload is what the closure captures. Applying a function is a call of an ordinary function that matches on the constructor. A call costs
+//! what it did before plus a match; captured arrays are passed by reference.
 
-use chadwick_core::visit::{lambda_free_variables, variable_types};
+mod shapes;
+
+use chadwick_core::visit::lambda_free_variables;
 use chadwick_core::{
-    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, LoopForm,
-    MessagePart, Op, Program, Statement, Type, TypeDefinition, TypeId, Var,
+    Arm, ArrayType, Atom, Binder, Block, Constructor, Dim, Element, Function, FunctionId, FunctionType, Lambda, MessagePart, Op,
+    Program, Statement, Type, TypeDefinition, TypeId, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
+use shapes::{Label, Shape, Shapes};
 use std::rc::Rc;
 
 /// Replaces every function value by data.
@@ -18,31 +21,30 @@ pub fn defunctionalise(program: &mut Program) {
     if !has_functions(program) {
         return;
     }
-    let mut pass = Pass { program, groups: Vec::new(), by_type: FxHashMap::default(), types: FxHashMap::default() };
-    pass.collect_types();
-    let count = pass.program.functions.len();
+    let shapes = Shapes::new(program);
+    let mut pass = Pass { program, groups: Vec::new(), by_label: FxHashMap::default(), shapes };
+    let (count, definitions) = (pass.program.functions.len(), pass.program.types.len());
     for at in 0..count {
         let function = pass.program.functions[at].clone();
         let body = pass.block(function.body);
         let params = pass.binders(function.params);
-        let results = function.results.iter().map(|ty| pass.ty(ty)).collect();
+        let results = function.results.iter().enumerate();
+        let results = results.map(|(index, ty)| pass.convert(ty, &pass.shapes.result(at, index))).collect();
         pass.program.functions[at] = Function { params, results, body, ..function };
     }
-    for at in 0..pass.program.types.len() {
-        let constructors = pass.program.types[at].constructors.clone();
-        let constructors = constructors
-            .into_iter()
-            .map(|constructor| Constructor {
-                name: constructor.name,
-                payload: constructor.payload.iter().map(|ty| pass.ty(ty)).collect(),
-            })
-            .collect();
+    for at in 0..definitions {
+        let mut constructors = pass.program.types[at].constructors.clone();
+        for (tag, constructor) in constructors.iter_mut().enumerate() {
+            for (index, ty) in constructor.payload.iter_mut().enumerate() {
+                *ty = pass.convert(ty, &pass.shapes.field(TypeId(at as u32), tag, index));
+            }
+        }
         pass.program.types[at].constructors = constructors;
     }
     pass.finish();
 }
 
-/// All closures of one function type.
+/// All closures that can meet.
 struct Group {
     definition: TypeId,
     apply: FunctionId,
@@ -58,31 +60,21 @@ struct Lifted {
 struct Pass<'p> {
     program: &'p mut Program,
     groups: Vec<Group>,
-    by_type: FxHashMap<FunctionType, usize>,
-    /// Types of the variables of the program as it was.
-    types: FxHashMap<Var, Type>,
+    by_label: FxHashMap<Label, usize>,
+    shapes: Shapes,
 }
 
 impl Pass<'_> {
-    fn collect_types(&mut self) {
-        for (var, ty) in variable_types(self.program).into_iter().enumerate() {
-            if let Some(ty) = ty {
-                self.types.insert(Var(var as u32), ty);
-            }
-        }
-    }
-
-    /// The group of a function type, made when first met.
-    fn group(&mut self, ty: &FunctionType) -> usize {
-        let key =
-            FunctionType { params: ty.params.iter().map(forget).collect(), results: ty.results.iter().map(forget).collect() };
-        if let Some(known) = self.by_type.get(&key) {
+    /// The group of a label, made when first met.
+    fn group(&mut self, label: Label) -> usize {
+        let label = self.shapes.root(label);
+        if let Some(known) = self.by_label.get(&label) {
             return *known;
         }
         let at = self.groups.len();
         let definition = TypeId(self.program.types.len() as u32);
         let apply = FunctionId(self.program.functions.len() as u32);
-        self.by_type.insert(key.clone(), at);
+        self.by_label.insert(label, at);
         self.groups.push(Group { definition, apply, closures: Vec::new() });
         self.program.types.push(TypeDefinition { name: Name::from(format!("function{at}")), constructors: Vec::new() });
         let placeholder = Function {
@@ -93,52 +85,64 @@ impl Pass<'_> {
             span: Span::default(),
         };
         self.program.functions.push(placeholder);
+        let (ty, param_shapes, result_shapes) = self.shapes.function(label);
         let function = Binder { var: self.program.fresh("f"), ty: Type::Named(definition) };
         let mut params = vec![function];
-        for ty in &key.params {
-            let ty = self.ty(ty);
+        for (ty, shape) in ty.params.iter().zip(&param_shapes) {
+            let ty = self.convert(&forget(ty), shape);
             params.push(Binder { var: self.program.fresh("x"), ty });
         }
-        let results = key.results.iter().map(|ty| self.ty(ty)).collect();
+        let results = ty.results.iter().zip(&result_shapes).map(|(ty, shape)| self.convert(&forget(ty), shape)).collect();
         let target = &mut self.program.functions[apply.0 as usize];
         target.params = params;
         target.results = results;
         at
     }
 
-    fn ty(&mut self, ty: &Type) -> Type {
-        match ty {
-            Type::Function(function) => {
-                let group = self.group(function);
+    /// The type with the functions in it replaced by the data of their labels.
+    fn convert(&mut self, ty: &Type, shape: &Shape) -> Type {
+        match (ty, shape) {
+            (_, Shape::Plain) | (Type::Prim(_) | Type::Named(_), _) => ty.clone(),
+            (Type::Function(_), Shape::Function(label)) => {
+                let group = self.group(*label);
                 Type::Named(self.groups[group].definition)
             }
-            Type::Array(array) => {
+            (Type::Array(array), shape) => {
                 let element = match &array.element {
-                    Element::Boxed(inner) => Element::Boxed(Rc::new(self.ty(inner))),
+                    Element::Boxed(inner) => Element::Boxed(Rc::new(self.convert(inner, shape))),
                     other => other.clone(),
                 };
                 Type::Array(ArrayType { element, dims: array.dims.clone() })
             }
-            Type::Sum(constructors) => Type::Sum(
-                constructors
-                    .iter()
-                    .map(|constructor| Constructor {
-                        name: constructor.name.clone(),
-                        payload: constructor.payload.iter().map(|ty| self.ty(ty)).collect(),
-                    })
-                    .collect(),
-            ),
-            Type::Accumulator(inner) => Type::Accumulator(Rc::new(self.ty(inner))),
-            Type::Prim(_) | Type::Named(_) => ty.clone(),
+            (Type::Sum(constructors), Shape::Sum(shapes)) => {
+                let constructors = constructors.iter().zip(shapes.iter()).map(|(constructor, shapes)| Constructor {
+                    name: constructor.name.clone(),
+                    payload: constructor.payload.iter().zip(shapes).map(|(ty, shape)| self.convert(ty, shape)).collect(),
+                });
+                Type::Sum(constructors.collect())
+            }
+            (Type::Accumulator(inner), shape) => Type::Accumulator(Rc::new(self.convert(inner, shape))),
+            (Type::Sum(_) | Type::Function(_), _) => ty.clone(),
         }
     }
 
+    /// The type as it is for a variable.
+    fn ty(&mut self, ty: &Type, var: Var) -> Type {
+        let shape = self.shapes.var(var);
+        self.convert(ty, &shape)
+    }
+
     fn binders(&mut self, binders: Vec<Binder>) -> Vec<Binder> {
-        binders.into_iter().map(|binder| Binder { ty: self.ty(&binder.ty), ..binder }).collect()
+        binders.into_iter().map(|binder| Binder { ty: self.ty(&binder.ty, binder.var), ..binder }).collect()
     }
 
     fn lambda(&mut self, lambda: Lambda) -> Lambda {
-        let results = lambda.results.iter().map(|ty| self.ty(ty)).collect();
+        let types = lambda.results.iter().zip(&lambda.body.results);
+        let results = types.map(|(ty, result)| match result {
+            Atom::Var(var) => self.ty(ty, *var),
+            Atom::Const(_) => ty.clone(),
+        });
+        let results = results.collect();
         Lambda { params: self.binders(lambda.params), results, body: lambda.body }
     }
 
@@ -152,21 +156,22 @@ impl Pass<'_> {
     fn statement(&mut self, statement: Statement) -> Statement {
         let Statement { binders, op, span } = statement;
         let op = match op {
-            Op::Closure(lambda) => self.closure(lambda, span),
+            Op::Closure(lambda) => self.closure(&binders, lambda, span),
             Op::Apply { function, args } => self.apply(function, args),
             other => {
                 let other = other.map_blocks(&mut |block| self.block(block));
-                self.op_types(other)
+                self.op_types(&binders, other)
             }
         };
         Statement { binders: self.binders(binders), op, span }
     }
 
     /// The types inside an operation; its blocks are done already.
-    fn op_types(&mut self, op: Op) -> Op {
+    fn op_types(&mut self, binders: &[Binder], op: Op) -> Op {
+        let mut own = |ty: &Type| binders.first().map_or(ty.clone(), |binder| self.ty(ty, binder.var));
         match op {
-            Op::Construct { ty, tag, args } => Op::Construct { ty: self.ty(&ty), tag, args },
-            Op::ArrayLiteral { ty, elements, inner } => Op::ArrayLiteral { ty: self.ty(&ty), elements, inner },
+            Op::Construct { ty, tag, args } => Op::Construct { ty: own(&ty), tag, args },
+            Op::ArrayLiteral { ty, elements, inner } => Op::ArrayLiteral { ty: own(&ty), elements, inner },
             Op::Match { scrutinee, arms, otherwise } => {
                 let arms = arms.into_iter().map(|arm| Arm { binders: self.binders(arm.binders), ..arm }).collect();
                 Op::Match { scrutinee, arms, otherwise }
@@ -180,10 +185,6 @@ impl Pass<'_> {
             }
             Op::Loop(mut parts) => {
                 parts.carry = self.binders(parts.carry);
-                if let LoopForm::For { index, bound } = parts.form {
-                    let ty = self.ty(&index.ty);
-                    parts.form = LoopForm::For { index: Binder { ty, ..index }, bound };
-                }
                 Op::Loop(parts)
             }
             Op::Differentiate(mut parts) => {
@@ -201,18 +202,16 @@ impl Pass<'_> {
     }
 
     /// A closure becomes a constructor with what it captures, and a function of its own.
-    fn closure(&mut self, lambda: Lambda, span: Span) -> Op {
-        let ty = FunctionType {
-            params: lambda.params.iter().map(|param| param.ty.clone()).collect(),
-            results: lambda.results.clone(),
-        };
-        let group = self.group(&ty);
+    fn closure(&mut self, binders: &[Binder], lambda: Lambda, span: Span) -> Op {
+        let label = binders.first().map(|binder| self.shapes.var(binder.var));
+        let Some(Shape::Function(label)) = label else { return Op::Closure(lambda) };
+        let group = self.group(label);
         let captured = lambda_free_variables(&lambda);
         let captured_types: Vec<Type> = captured
             .iter()
             .map(|var| {
-                let ty = self.types.get(var).cloned().unwrap_or(Type::BOOL);
-                forget(&self.ty(&ty))
+                let ty = self.shapes.var_type(*var).unwrap_or(Type::BOOL);
+                forget(&self.ty(&ty, *var))
             })
             .collect();
         let params: Vec<Binder> = captured_types
@@ -229,10 +228,10 @@ impl Pass<'_> {
             replaced.iter().for_each(|(var, atom)| copier.replace(*var, atom.clone()));
             let copy = copier.lambda(&lambda);
             let names = copier.into_replacements();
-            // The copy's variables have the types of the original's.
+            // The copy's variables are what the original's are.
             for (old, new) in names {
-                if let (Some(ty), Atom::Var(new)) = (self.types.get(&old).cloned(), new) {
-                    self.types.insert(new, ty);
+                if let Atom::Var(new) = new {
+                    self.shapes.copied(old, new);
                 }
             }
             copy
@@ -255,12 +254,12 @@ impl Pass<'_> {
     }
 
     fn apply(&mut self, function: Atom, args: Vec<Atom>) -> Op {
-        let ty = match &function {
-            Atom::Var(var) => self.types.get(var).cloned(),
-            Atom::Const(_) => None,
+        let shape = match &function {
+            Atom::Var(var) => self.shapes.var(*var),
+            Atom::Const(_) => Shape::Plain,
         };
-        let Some(Type::Function(ty)) = ty else { return Op::Apply { function, args } };
-        let group = self.group(&ty);
+        let Shape::Function(label) = shape else { return Op::Apply { function, args } };
+        let group = self.group(label);
         Op::Call { function: self.groups[group].apply, args: [vec![function], args].concat() }
     }
 
