@@ -47,6 +47,11 @@ impl<'p> Context<'p> {
         self.flows.active_results(self.b.program(), function, args, reverse)
     }
 
+    /// The calls in a block that have an active argument, with which are.
+    pub fn active_calls(&mut self, block: &Block, inputs: Vec<Var>, reverse: bool) -> Vec<(FunctionId, Vec<bool>)> {
+        self.flows.active_calls(self.b.program(), block, inputs, reverse)
+    }
+
     pub fn unsupported(&mut self, span: Span, what: &str) {
         if !self.errors.iter().any(|error| error.primary.span == span) {
             let message = format!("this engine cannot differentiate {what}");

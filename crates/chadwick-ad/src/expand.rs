@@ -3,7 +3,7 @@
 use crate::context::{Context, with_axis};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::reverse::{Reverse, ReverseFunctions};
-use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Mode, Op, Program, Statement, Type};
+use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
@@ -80,16 +80,7 @@ impl Expander<'_> {
         if has_derivative(&parts.function.body) {
             parts.function.body = self.block(&parts.function.body);
         }
-        let mut called = Vec::new();
-        calls(&parts.function.body, &mut called);
-        let mut at = 0;
-        while at < called.len() {
-            self.function(called[at], span);
-            if let Some(function) = self.context.program().functions.get(called[at].0 as usize) {
-                calls(&function.body.clone(), &mut called);
-            }
-            at += 1;
-        }
+        self.expand_active_calls(&parts, span);
         if !self.context.errors.is_empty() {
             return;
         }
@@ -104,6 +95,27 @@ impl Expander<'_> {
             }
             Mode::Jmp => self.jmp(statement, &parts),
             Mode::Mjp => self.mjp(statement, &parts),
+        }
+    }
+
+    /// Expands the functions through which the derivative flows; the others are only called.
+    fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) {
+        let reverse = matches!(parts.mode, Mode::Vjp | Mode::Mjp);
+        let params: Vec<Var> = parts.function.params.iter().map(|param| param.var).collect();
+        let mut waiting = self.context.active_calls(&parts.function.body, params, reverse);
+        let mut known: FxHashMap<FunctionId, Vec<bool>> = FxHashMap::default();
+        while let Some((function, mask)) = waiting.pop() {
+            let before = known.entry(function).or_insert_with(|| vec![false; mask.len()]);
+            let joined: Vec<bool> = before.iter().zip(&mask).map(|(before, now)| *before || *now).collect();
+            if joined == *before {
+                continue;
+            }
+            before.clone_from(&joined);
+            self.function(function, span);
+            let Some(target) = self.context.program().functions.get(function.0 as usize) else { continue };
+            let active = target.params.iter().zip(&joined).filter(|(_, active)| **active);
+            let (params, body) = (active.map(|(param, _)| param.var).collect(), target.body.clone());
+            waiting.extend(self.context.active_calls(&body, params, reverse));
         }
     }
 
@@ -223,16 +235,4 @@ fn has_derivative(block: &Block) -> bool {
     block.statements.iter().any(|statement| {
         matches!(statement.op, Op::Differentiate(_)) || statement.op.scopes().iter().any(|scope| has_derivative(scope.block))
     })
-}
-
-/// The functions called in a block, each once.
-fn calls(block: &Block, found: &mut Vec<FunctionId>) {
-    for statement in &block.statements {
-        if let Op::Call { function, .. } = &statement.op
-            && !found.contains(function)
-        {
-            found.push(*function);
-        }
-        statement.op.scopes().iter().for_each(|scope| calls(scope.block, found));
-    }
 }

@@ -38,6 +38,22 @@ impl Flows {
         self.reach(&graph, inputs, reverse)
     }
 
+    /// The calls in a block that have an argument that depends on the inputs, with which do.
+    pub fn active_calls(
+        &mut self,
+        program: &Program,
+        block: &Block,
+        inputs: Vec<Var>,
+        reverse: bool,
+    ) -> Vec<(FunctionId, Vec<bool>)> {
+        let graph = Graph::of(block, reverse);
+        self.prepare(program, &graph, reverse);
+        let active = self.reach(&graph, inputs, reverse);
+        let is_active = |arg: &Atom| matches!(arg, Atom::Var(var) if active.contains(var));
+        let calls = graph.calls.iter().map(|call| (call.function, call.args.iter().map(is_active).collect::<Vec<bool>>()));
+        calls.filter(|(_, mask)| mask.contains(&true)).collect()
+    }
+
     pub fn summary(&mut self, program: &Program, function: FunctionId, reverse: bool) -> Summary {
         let key = (function, reverse);
         if !self.summaries.contains_key(&key) {
