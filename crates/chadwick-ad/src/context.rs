@@ -183,6 +183,26 @@ impl<'p> Context<'p> {
 
     // ---------------------------------------------------------------------------------------------------------- arithmetic
 
+    /// The operator `+`.
+    pub fn plus(&mut self, prim: Prim, span: Span) -> Lambda {
+        let params = vec![self.fresh("a", Type::Prim(prim)), self.fresh("b", Type::Prim(prim))];
+        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let body = self.block(|context| vec![context.prim(PrimOp::Binary(BinaryOp::Add, prim), args, span)]);
+        Lambda { params, results: vec![Type::Prim(prim)], body }
+    }
+
+    /// The sum of the elements of an array of numbers.
+    pub fn total(&mut self, array: &Atom, size: &Atom, span: Span) -> Atom {
+        let Some(prim) = self.type_of(array).peel(1).and_then(|element| element.as_prim()) else { return array.clone() };
+        let index = self.fresh("i", Type::I64);
+        let indices = vec![Atom::Var(index.var)];
+        let body = self.block(|context| vec![context.emit_one(Op::Index { array: array.clone(), indices }, span)]);
+        let op = self.plus(prim, span);
+        let space = vec![Axis { var: index.var, size: size.clone() }];
+        let neutral = vec![Atom::Const(Const::zero(prim))];
+        self.emit_one(Op::Reduce { space, op, neutral, body, commutative: true }, span)
+    }
+
     /// The sum of two cotangents of one type.
     pub fn sum(&mut self, left: Atom, right: Atom, span: Span) -> Atom {
         match self.type_of(&left) {
@@ -365,7 +385,7 @@ impl<'p> Context<'p> {
     }
 
     /// The value of a partial derivative.
-    fn partial(&mut self, partial: &Partial, operands: &[Atom], result: &Atom, span: Span) -> Atom {
+    pub fn partial(&mut self, partial: &Partial, operands: &[Atom], result: &Atom, span: Span) -> Atom {
         match partial {
             Partial::Operand(index) => operands.get(*index).cloned().unwrap_or(Atom::i64(0)),
             Partial::Result => result.clone(),

@@ -65,24 +65,95 @@ impl Reverse<'_, '_> {
                 }
             }
         });
-        let reduce = |body: Block| Op::Reduce {
-            space: space.to_vec(),
+        self.over_elements(statement, space, body, split, cotangents, |space, body| Op::Reduce {
+            space,
             op: op.clone(),
             neutral: neutral.clone(),
             body,
             commutative: *commutative,
+        })
+    }
+
+    /// Prefix sums: every element gets the sum of the cotangents from its place on.
+    pub(super) fn prefix_sums(
+        &mut self,
+        statement: &Statement,
+        axis: &Axis,
+        body: &Block,
+        incoming: Vec<Option<Atom>>,
+        cotangents: &mut Cotangents,
+    ) -> Statement {
+        let span = statement.span;
+        let Op::Scan { op, neutral, .. } = &statement.op else { return statement.clone() };
+        let mut suffixes: Vec<Option<Atom>> = Vec::new();
+        for (neutral, incoming) in neutral.iter().zip(&incoming) {
+            let Some(incoming) = incoming else {
+                suffixes.push(None);
+                continue;
+            };
+            if self.is_active(neutral) {
+                let total = self.context.total(incoming, &axis.size, span);
+                self.add(cotangents, neutral, total, span);
+            }
+            suffixes.push(Some(self.suffix_sums(incoming, &axis.size, span)));
+        }
+        let from_end = |reverse: &mut Self| {
+            let index = reverse.context.i64_op(BinaryOp::Sub, axis.size.clone(), Atom::Var(axis.var), span);
+            reverse.context.i64_op(BinaryOp::Sub, index, Atom::i64(1), span)
         };
+        let split = self.parallel(std::slice::from_ref(axis), body, cotangents, span, |reverse, own| {
+            for (result, suffixes) in body.results.iter().zip(&suffixes) {
+                if let Some(suffixes) = suffixes
+                    && reverse.is_active(result)
+                {
+                    let at = from_end(reverse);
+                    let part = reverse.context.emit_one(Op::Index { array: suffixes.clone(), indices: vec![at] }, span);
+                    reverse.add(own, result, part, span);
+                }
+            }
+        });
+        self.over_elements(statement, std::slice::from_ref(axis), body, split, cotangents, |space, body| {
+            let axis = space.into_iter().next().unwrap_or_else(|| axis.clone());
+            Op::Scan { axis, op: op.clone(), neutral: neutral.clone(), body }
+        })
+    }
+
+    /// The sums of the last 1, 2, … elements.
+    fn suffix_sums(&mut self, array: &Atom, size: &Atom, span: Span) -> Atom {
+        let Some(element) = self.context.type_of(array).peel(1) else { return array.clone() };
+        let Some(prim) = element.as_prim() else { return array.clone() };
+        let index = self.context.fresh("i", Type::I64);
+        let body = self.context.block(|context| {
+            let at = context.i64_op(BinaryOp::Sub, size.clone(), Atom::Var(index.var), span);
+            let at = context.i64_op(BinaryOp::Sub, at, Atom::i64(1), span);
+            vec![context.emit_one(Op::Index { array: array.clone(), indices: vec![at] }, span)]
+        });
+        let op = self.context.plus(prim, span);
+        let axis = Axis { var: index.var, size: size.clone() };
+        self.context.emit_one(Op::Scan { axis, op, neutral: vec![Atom::Const(Const::zero(prim))], body }, span)
+    }
+
+    /// The forward part of a form that consumes elements. Where something is kept, the elements are built together with it, once, and the
+    /// form runs over them.
+    fn over_elements(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        split: Parallel,
+        cotangents: &mut Cotangents,
+        form: impl FnOnce(Vec<Axis>, Block) -> Op,
+    ) -> Statement {
+        let span = statement.span;
         if split.saved.is_empty() {
             self.close(&split, &[], cotangents, span);
             let body = Block { statements: split.forward, results: body.results.clone() };
-            return Statement { binders: statement.binders.clone(), op: reduce(body), span };
+            return Statement { binders: statement.binders.clone(), op: form(space.to_vec(), body), span };
         }
-        // What is kept makes the elements a build of their own, over which the reduction runs; the two are one statement for our caller.
         let rank = space.len();
         let tapes: Vec<Binder> =
             split.types.iter().map(|ty| self.context.fresh("tape", ty.clone().array(vec![Dim::Any; rank]))).collect();
         self.close(&split, &tapes, cotangents, span);
-        let count = body.results.len();
         let elements: Vec<Binder> = body
             .results
             .iter()
@@ -91,29 +162,26 @@ impl Reverse<'_, '_> {
                 self.context.fresh("", ty)
             })
             .collect();
-        let element_sizes: Vec<Vec<Size>> =
-            elements.iter().map(|element| vec![Size::FromValue; element.ty.rank() - rank]).collect();
+        let sizes: Vec<Vec<Size>> = elements.iter().map(|element| vec![Size::FromValue; element.ty.rank() - rank]).collect();
         let build_body = Block { statements: split.forward, results: [body.results.clone(), split.values].concat() };
-        let build = Op::Build { space: space.to_vec(), body: build_body, inner: [element_sizes, split.inner].concat() };
+        let build = Op::Build { space: space.to_vec(), body: build_body, inner: [sizes, split.inner].concat() };
         let again: Vec<Axis> =
             space.iter().map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
         let indices: Vec<Atom> = again.iter().map(|axis| Atom::Var(axis.var)).collect();
-        let reduce_body = self.context.block(|context| {
+        let consumer = self.context.block(|context| {
             elements
                 .iter()
                 .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
                 .collect()
         });
-        let reduce =
-            Op::Reduce { space: again, op: op.clone(), neutral: neutral.clone(), body: reduce_body, commutative: *commutative };
         // One statement with both inside: a recomputable block is the plainest wrapper that binds several results.
-        let sums: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let results: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
         let tape_results: Vec<Binder> = tapes.iter().map(|tape| self.context.fresh("", tape.ty.clone())).collect();
         let statements = vec![
             Statement { binders: [elements, tape_results.clone()].concat(), op: build, span },
-            Statement { binders: sums.clone(), op: reduce, span },
+            Statement { binders: results.clone(), op: form(again, consumer), span },
         ];
-        let results = sums.iter().take(count).chain(&tape_results).map(|binder| Atom::Var(binder.var)).collect();
+        let results = results.iter().chain(&tape_results).map(|binder| Atom::Var(binder.var)).collect();
         let op = Op::Recompute(Block { statements, results });
         Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
     }
@@ -143,47 +211,14 @@ impl Reverse<'_, '_> {
                 self.add(cotangents, dest, incoming.clone(), span);
             }
         }
-        if split.saved.is_empty() {
-            self.close(&split, &[], cotangents, span);
-            let body = Block { statements: split.forward, results: body.results.clone() };
-            let op = Op::Hist { space: space.clone(), dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body };
-            return Statement { binders: statement.binders.clone(), op, span };
-        }
-        let tapes: Vec<Binder> =
-            split.types.iter().map(|ty| self.context.fresh("tape", ty.clone().array(vec![Dim::Any; space.len()]))).collect();
-        self.close(&split, &tapes, cotangents, span);
-        let tape_results: Vec<Binder> = tapes.iter().map(|tape| self.context.fresh("", tape.ty.clone())).collect();
-        // Indices and values are made once, together with what is kept.
-        let axes = space.len();
-        let elements: Vec<Binder> = body
-            .results
-            .iter()
-            .map(|result| {
-                let ty = super::control::any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; axes]);
-                self.context.fresh("", ty)
-            })
-            .collect();
-        let sizes: Vec<Vec<Size>> = elements.iter().map(|element| vec![Size::FromValue; element.ty.rank() - axes]).collect();
-        let build_body = Block { statements: split.forward, results: [body.results.clone(), split.values].concat() };
-        let build = Op::Build { space: space.clone(), body: build_body, inner: [sizes, split.inner].concat() };
-        let again: Vec<Axis> =
-            space.iter().map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
-        let indices: Vec<Atom> = again.iter().map(|axis| Atom::Var(axis.var)).collect();
-        let hist_body = self.context.block(|context| {
-            elements
-                .iter()
-                .map(|element| context.emit_one(Op::Index { array: Atom::Var(element.var), indices: indices.clone() }, span))
-                .collect()
-        });
-        let hist = Op::Hist { space: again, dest: dest.clone(), rank, op: op.clone(), neutral: neutral.clone(), body: hist_body };
-        let bins: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
-        let statements = vec![
-            Statement { binders: [elements, tape_results.clone()].concat(), op: build, span },
-            Statement { binders: bins.clone(), op: hist, span },
-        ];
-        let results = bins.iter().chain(&tape_results).map(|binder| Atom::Var(binder.var)).collect();
-        let op = Op::Recompute(Block { statements, results });
-        Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }
+        self.over_elements(statement, space, body, split, cotangents, |space, body| Op::Hist {
+            space,
+            dest: dest.clone(),
+            rank,
+            op: op.clone(),
+            neutral: neutral.clone(),
+            body,
+        })
     }
 
     /// The cotangent of a bin, or zero where the index is out of range.
@@ -328,8 +363,8 @@ pub(super) fn is_addition(op: &Lambda) -> bool {
     op.body.results.iter().enumerate().all(|(at, result)| {
         op.body.statements.iter().any(|statement| match (&statement.op, statement.binders.as_slice()) {
             (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [binder]) => {
-                *result == Atom::Var(binder.var)
-                    && args.as_slice() == [Atom::Var(op.params[at].var), Atom::Var(op.params[count + at].var)]
+                let (left, right) = (Atom::Var(op.params[at].var), Atom::Var(op.params[count + at].var));
+                *result == Atom::Var(binder.var) && (*args == [left.clone(), right.clone()] || *args == [right, left])
             }
             _ => false,
         })

@@ -18,9 +18,10 @@ impl Reverse<'_, '_> {
         }
         match &statement.op {
             Op::Reduce { space, op, neutral, body, .. } if !is_addition(op) => {
-                Some(self.fold(statement, space, op, neutral, body, false, span))
+                let selection = self.selection(statement, space, op, neutral, body);
+                selection.or_else(|| Some(self.fold(statement, space, op, neutral, body, false, span)))
             }
-            Op::Scan { axis, op, neutral, body } => {
+            Op::Scan { axis, op, neutral, body } if !is_addition(op) => {
                 Some(self.fold(statement, std::slice::from_ref(axis), op, neutral, body, true, span))
             }
             Op::Hist { space, dest, rank, op, body, .. } if !is_addition(op) => {

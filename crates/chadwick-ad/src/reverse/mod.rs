@@ -12,6 +12,7 @@ mod calls;
 mod control;
 mod desugar;
 mod scalars;
+mod select;
 mod tape;
 
 use crate::context::Context;
@@ -309,6 +310,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             Op::Recompute(block) => self.recompute(statement, block, incoming, cotangents),
             Op::Build { space, body, inner } => self.build(statement, space, body, inner, incoming, cotangents),
             Op::Reduce { space, body, .. } => self.sum_reduction(statement, space, body, incoming, cotangents),
+            Op::Scan { axis, body, .. } => self.prefix_sums(statement, axis, body, incoming, cotangents),
             Op::Hist { .. } => self.histogram(statement, incoming, cotangents),
             Op::Call { function, args } => self.call(statement, *function, args, incoming, cotangents),
             Op::Custom(custom) => self.custom(statement, custom, incoming, cotangents),
@@ -323,9 +325,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 self.context.unsupported(span, "a derivative that was left standing");
                 statement.clone()
             }
-            Op::Scan { .. } | Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => {
-                statement.clone()
-            }
+            Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => statement.clone(),
         }
     }
 }
