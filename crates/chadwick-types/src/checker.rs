@@ -255,6 +255,11 @@ impl<'a> Checker<'a> {
             Mismatch::Constraint(text) => {
                 self.error("E0204", span, text.clone());
             }
+            Mismatch::HiddenSize(expected, actual) => {
+                let (expected, actual) = (self.show(expected), self.show(actual));
+                let message = format!("the size of {actual} is only known when it is there, but {expected} is expected");
+                self.error("E0219", span, message).hint = Some(String::from("promise the size: `\\x -> f x :> [n]t`"));
+            }
             Mismatch::Consumption => {
                 self.error(
                     "E0205",

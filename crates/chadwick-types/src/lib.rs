@@ -8,6 +8,8 @@ mod checker;
 mod env;
 mod exhaustive;
 mod exp;
+mod hidden_sizes;
+mod lets;
 mod loops;
 mod modules;
 mod pattern;

@@ -104,6 +104,8 @@ pub enum Mismatch {
     /// The type lacks something that a constraint asks for.
     Constraint(String),
     Consumption,
+    /// A function whose result, or parameter, has a size that only values know, and what was expected of it.
+    HiddenSize(Type, Type),
 }
 
 type Unified = Result<(), Mismatch>;
@@ -263,6 +265,9 @@ impl Checker<'_> {
             return Err(Mismatch::Consumption);
         }
         self.unify(&left.from, &right.from, on_sizes, span)?;
+        if on_sizes != OnSizes::Ignore && !self.matching_spec {
+            self.meet_hidden_sizes(left, right)?;
+        }
         let mut left_to = self.forget_sizes(&left.to.exists, &left.to.ty);
         // A spec that promises a size cannot be met by a result that hides its own.
         let promised = self.matching_spec && left.to.exists.is_empty() && !mentions_named(&self.resolve(&left.to.ty));
@@ -381,7 +386,42 @@ impl Checker<'_> {
                 constructors.iter().flat_map(|(_, payload)| payload).try_for_each(|ty| self.constrain(ty, equality(), span))
             }
             Type::Array(_, element) => self.constrain(element, equality(), span),
+            Type::Param(_, name) => Err(Mismatch::Constraint(format!(
+                "values of the type parameter {name} cannot be compared; take a function for that"
+            ))),
+            Type::Named(_, name, _) if self.holds_functions(ty, &mut Vec::new()) => {
+                Err(Mismatch::Constraint(format!("{name} holds functions, which cannot be compared")))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a function is somewhere inside, also behind names.
+    fn holds_functions(&self, ty: &Type, seen: &mut Vec<NamedId>) -> bool {
+        match self.shallow(ty) {
+            Type::Arrow(_) => true,
+            Type::Record(fields) => fields.iter().any(|(_, ty)| self.holds_functions(ty, seen)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|(_, payload)| payload).any(|ty| self.holds_functions(ty, seen))
+            }
+            Type::Array(_, inner) | Type::Hidden(_, inner) => self.holds_functions(&inner, seen),
+            Type::Named(id, _, args) => {
+                if args.iter().any(|arg| matches!(arg, TypeArg::Type(ty) if self.holds_functions(ty, seen))) {
+                    return true;
+                }
+                if seen.contains(&id) {
+                    return false;
+                }
+                seen.push(id);
+                match &self.named[id.0 as usize].body {
+                    NamedBody::Recursive(constructors) => {
+                        constructors.iter().flat_map(|(_, payload)| payload).any(|ty| self.holds_functions(ty, seen))
+                    }
+                    NamedBody::Abstract(ty) => self.holds_functions(ty, seen),
+                    NamedBody::Opaque => false,
+                }
+            }
+            Type::Prim(_) | Type::Var(_) | Type::Param(..) | Type::Error => false,
         }
     }
 
@@ -499,6 +539,10 @@ impl Checker<'_> {
                     let names: Vec<_> = constraint.fields.keys().map(Name::as_str).collect();
                     self.error("E0216", span, format!("the type of the record with field {} is not known", names.join(", ")))
                         .hint = Some(String::from("annotate the parameter with its type"));
+                    self.type_vars[index] = TypeState::Bound(Type::Error);
+                } else if constraint.equality {
+                    self.error("E0215", span, "the type of what is compared is not known").hint =
+                        Some(String::from("annotate one of the operands with its type"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 }
             }

@@ -302,7 +302,7 @@ impl Checker<'_> {
     }
 }
 
-fn has_unknown(size: &Size) -> bool {
+pub fn has_unknown(size: &Size) -> bool {
     match size {
         Size::Unknown => true,
         Size::Add(left, right) | Size::Sub(left, right) | Size::Mul(left, right) => has_unknown(left) || has_unknown(right),
