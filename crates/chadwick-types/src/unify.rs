@@ -200,6 +200,8 @@ impl Checker<'_> {
         match (&expected, &actual) {
             (Type::Error, _) | (_, Type::Error) => Ok(()),
             (Type::Var(left), Type::Var(right)) if left == right => Ok(()),
+            // The newer variable becomes the older one: many comparisons with one variable make no long chain.
+            (Type::Var(left), Type::Var(right)) => self.bind(*left.max(right), &Type::Var(*left.min(right)), span),
             (Type::Var(var), other) | (other, Type::Var(var)) => self.bind(*var, other, span),
             (Type::Prim(left), Type::Prim(right)) if left == right => Ok(()),
             (Type::Param(left, _), Type::Param(right, _)) if left == right => Ok(()),
