@@ -110,7 +110,32 @@ fn results_of_any_type_are_shown_as_text() {
     let scratch = Scratch::new("any-type");
     let file = scratch.file("sum.fut", "entry main (x: i32) : (#none | #some (i32, i32), bool) = (#some (x, x), true)");
     run(&["run", &file, "3"]).prints("#some 3i32 3i32\ntrue\n");
-    run(&["run", &file, "3", "--json"]).fails_with("no number, boolean or array");
+    let json = run(&["run", &file, "3", "--json"]);
+    assert_eq!(json.code, Some(1));
+    assert!(json.stdout.contains("no number, boolean or array"), "{}", json.stdout);
+    let arrays = scratch.file(
+        "sums.fut",
+        "type t = #none | #some i32 [2]f64\nentry flat : []t = [#none, #some 1 [2, 3]]\nentry nested : [2][1]t = [[#none], [#none]]",
+    );
+    run(&["run", &arrays, "flat"]).prints("[#none, #some 1i32 [2.0f64, 3.0f64]]\n");
+    run(&["run", &arrays, "nested"]).prints("[[#none], [#none]]\n");
+    run(&["eval", "[(1, flat[0])]", "--load", &arrays]).prints("[(1i32, #none)]\n");
+}
+
+#[test]
+fn errors_for_tools_are_json() {
+    let scratch = Scratch::new("json-errors");
+    let dot = scratch.file("dot.fut", DOT);
+    let unknown = run(&["eval", "1 + nothing", "--json"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.stdout.contains("\"code\":\"E0230\"") && unknown.stdout.contains("\"column\":5"), "{}", unknown.stdout);
+    run(&["eval", "1 + 2", "--json"]).prints("{\"value\":\"3i32\",\"type\":\"i32\"}\n");
+    let division = run(&["run", &dot, "divide", "1", "0", "--json"]);
+    assert!(division.stdout.contains("division by zero") && division.stdout.contains("\"line\":4"), "{}", division.stdout);
+    for command in ["grad", "gradcheck"] {
+        let failed = run(&[command, &dot, "divide", "1", "0", "--json"]);
+        assert!(failed.stdout.starts_with("[{\"severity\":\"error\""), "{}", failed.stdout);
+    }
 }
 
 #[test]
