@@ -737,7 +737,7 @@ impl Checker<'_> {
         let updated = match step {
             Access::Field(field) => {
                 if matches!(self.shallow(&ty), Type::Var(_)) {
-                    self.error("E0242", field.span, "the type of the record must be known where it is updated").hint =
+                    self.error("E0242", field.span, "the full type of the record is not known at this point").hint =
                         Some(String::from("annotate the record with its type"));
                     return error_exp(span);
                 }

@@ -5,6 +5,7 @@
 //! could supply it, so that is an error; and so are arrays of such results, whose elements would have no common size.
 
 use crate::checker::Checker;
+use crate::existential::has_unknown_size;
 use crate::sizes::collect_names;
 use crate::tree::{Exp, ExpKind, Pattern, PatternKind};
 use crate::ty::{Arrow, Size, SizeVar, Type, TypeArg, VarId};
@@ -183,12 +184,4 @@ pub fn read_sizes(openings: Vec<Opening>, params: &[Pattern], body: Exp) -> Exp 
         let (ty, span) = (body.ty.clone(), body.span);
         Exp { kind: ExpKind::Let { pattern, value, body: Box::new(body) }, ty, span }
     })
-}
-
-fn has_unknown_size(ty: &Type) -> bool {
-    match ty {
-        Type::Array(size, element) => matches!(size, Size::Unknown) || has_unknown_size(element),
-        Type::Record(fields) => fields.iter().any(|(_, ty)| has_unknown_size(ty)),
-        _ => false,
-    }
 }

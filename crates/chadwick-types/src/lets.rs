@@ -108,7 +108,7 @@ impl Checker<'_> {
         names_in_pattern(pattern, &mut used);
         for (ident, (id, ..)) in written.iter().zip(sizes) {
             if !used.contains(id) {
-                self.error("E0224", ident.span, format!("size {} does not occur in the pattern", ident.name)).hint =
+                self.error("E0224", ident.span, format!("size {} unused in pattern", ident.name)).hint =
                     Some(format!("give an array in the pattern the type `[{}]t`, or leave the size out", ident.name));
             }
         }
@@ -119,7 +119,8 @@ fn is_simple(pattern: &ast::Pattern) -> bool {
     matches!(pattern.kind, ast::PatternKind::Name(_) | ast::PatternKind::Wildcard)
 }
 
-fn names_in_pattern(pattern: &Pattern, names: &mut Vec<VarId>) {
+/// Collects all names in the types of a pattern and its parts.
+pub fn names_in_pattern(pattern: &Pattern, names: &mut Vec<VarId>) {
     names_in_type(&pattern.ty, names);
     match &pattern.kind {
         PatternKind::Record(fields) => fields.iter().for_each(|(_, field)| names_in_pattern(field, names)),

@@ -5,8 +5,10 @@
 mod apply;
 mod binding;
 mod checker;
+mod entries;
 mod env;
 mod exhaustive;
+mod existential;
 mod exp;
 mod hidden_sizes;
 mod lets;

@@ -104,6 +104,8 @@ pub enum Mismatch {
     /// The type lacks something that a constraint asks for.
     Constraint(String),
     Consumption,
+    /// A local type parameter would be the type of something outside its function.
+    Scope(Name),
     /// A function whose result, or parameter, has a size that only values know, and what was expected of it.
     HiddenSize(Type, Type),
 }
@@ -295,6 +297,9 @@ impl Checker<'_> {
         };
         if self.occurs(var, ty) {
             return Err(Mismatch::Infinite(self.resolve(ty)));
+        }
+        if let Some(name) = self.escaping_param(ty, level) {
+            return Err(Mismatch::Scope(name));
         }
         self.lower_levels(ty, level);
         self.type_vars[var.0 as usize] = TypeState::Bound(ty.clone());
@@ -490,6 +495,27 @@ impl Checker<'_> {
         }
     }
 
+    /// A type parameter of a definition inside the given level.
+    fn escaping_param(&self, ty: &Type, level: u32) -> Option<Name> {
+        if self.param_levels.is_empty() {
+            return None;
+        }
+        match self.shallow(ty) {
+            Type::Param(id, name) => self.param_levels.get(&id).filter(|own| **own > level).map(|_| name),
+            Type::Record(fields) => fields.iter().find_map(|(_, ty)| self.escaping_param(ty, level)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|(_, payload)| payload).find_map(|ty| self.escaping_param(ty, level))
+            }
+            Type::Array(_, inner) | Type::Hidden(_, inner) => self.escaping_param(&inner, level),
+            Type::Arrow(arrow) => self.escaping_param(&arrow.from, level).or_else(|| self.escaping_param(&arrow.to.ty, level)),
+            Type::Named(_, _, args) => args.iter().find_map(|arg| match arg {
+                TypeArg::Type(ty) => self.escaping_param(ty, level),
+                TypeArg::Size(_) => None,
+            }),
+            Type::Prim(_) | Type::Var(_) | Type::Error => None,
+        }
+    }
+
     /// Variables in the type belong to at most this level from now on.
     pub fn lower_levels(&mut self, ty: &Type, level: u32) {
         match self.shallow(ty) {
@@ -534,16 +560,24 @@ impl Checker<'_> {
                     self.type_vars[index] = TypeState::Bound(Type::Prim(prims.default(constraint.float_literal)));
                 } else if !constraint.constructors.is_empty() {
                     let names: Vec<_> = constraint.constructors.keys().map(|name| format!("#{name}")).collect();
-                    self.error("E0217", span, format!("the sum type with {} is not known", names.join(", "))).hint =
-                        Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
+                    self.error(
+                        "E0217",
+                        span,
+                        format!("type is ambiguous: the sum type with {} is not known", names.join(", ")),
+                    )
+                    .hint = Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 } else if !constraint.fields.is_empty() {
                     let names: Vec<_> = constraint.fields.keys().map(Name::as_str).collect();
-                    self.error("E0216", span, format!("the type of the record with field {} is not known", names.join(", ")))
-                        .hint = Some(String::from("annotate the parameter with its type"));
+                    self.error(
+                        "E0216",
+                        span,
+                        format!("type is ambiguous: the record with field {} is not known", names.join(", ")),
+                    )
+                    .hint = Some(String::from("annotate the parameter with its type"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 } else if constraint.equality {
-                    self.error("E0215", span, "the type of what is compared is not known").hint =
+                    self.error("E0215", span, "type is ambiguous: what is compared is not known").hint =
                         Some(String::from("annotate one of the operands with its type"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 }

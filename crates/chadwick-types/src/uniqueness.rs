@@ -152,15 +152,23 @@ impl Flow<'_, '_> {
         let result = self.exp(body);
         let shared = result.every().into_iter().find(|id| !self.may_consume(*id));
         let fresh = shared.is_none() && !self.unknown_result && !params.is_empty();
+        let name = name.map_or(String::from("the function"), ToString::to_string);
         if unique
             && !params.is_empty()
             && let Some(shared) = shared
         {
             let shared = self.name(shared);
-            let name = name.map_or(String::from("the function"), ToString::to_string);
-            self.checker
-                .error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}"))
-                .hint = Some(String::from("return `copy` of it, or remove the `*` from the result type"));
+            let message = format!("the result of {name} is declared unique, but is aliased to {shared}, which is not consumable");
+            self.checker.error("E0403", body.span, message).hint =
+                Some(String::from("return `copy` of it, or remove the `*` from the result type"));
+        } else if unique
+            && !params.is_empty()
+            && let Some(shared) = result.repeated(&mut BTreeSet::new())
+        {
+            let shared = self.name(shared);
+            let message =
+                format!("a unique component of the result of {name} is aliased to another component: both are {shared}");
+            self.checker.error("E0403", body.span, message).hint = Some(format!("return `copy {shared}` in one of them"));
         }
         self.depth -= 1;
         self.consumed = outer_consumed;
@@ -220,9 +228,9 @@ impl Flow<'_, '_> {
         let Some((alias, at)) = gone else { return };
         let name = self.name(id);
         let message = if alias == id {
-            format!("{name} is used after it was consumed")
+            format!("using {name}, but this was consumed")
         } else {
-            format!("{name} is used after {}, which it may share memory with, was consumed", self.name(alias))
+            format!("using {name}, but this was consumed through {}, to which it is aliased", self.name(alias))
         };
         let diagnostic = self.checker.error("E0400", span, message);
         diagnostic.secondary.push(Label { span: at, text: String::from("consumed here") });
@@ -243,7 +251,7 @@ impl Flow<'_, '_> {
                         Some(_) => "is bound outside this function or loop",
                         None => "is a global value",
                     };
-                    self.checker.error("E0401", span, format!("{name} may not be consumed: it {why}")).hint =
+                    self.checker.error("E0401", span, format!("would consume {name}, which is not consumable: it {why}")).hint =
                         Some(format!("consume `copy {name}` instead"));
                     return;
                 }
@@ -443,6 +451,11 @@ impl Flow<'_, '_> {
             match &current.kind {
                 ExpKind::Let { pattern, value, body } => {
                     let mark = self.observed.len();
+                    // What is around here and could be consumed by making a function.
+                    let around: BTreeSet<VarId> = match &value.ty {
+                        Type::Arrow(_) => self.vars.keys().filter(|id| !self.consumed.contains_key(id)).copied().collect(),
+                        _ => BTreeSet::new(),
+                    };
                     let aliases = match (&value.kind, &pattern.kind) {
                         (ExpKind::Lambda(lambda), PatternKind::Var(id, name)) => {
                             if self.function(&lambda.params, &lambda.body, &value.ty, Some(name)) {
@@ -453,7 +466,13 @@ impl Flow<'_, '_> {
                         _ => self.exp(value),
                     };
                     self.bind(pattern, &aliases, Owner::Ours);
-                    if let (Type::Arrow(_), PatternKind::Var(id, _)) = (&value.ty, &pattern.kind) {
+                    if let (Type::Arrow(_), PatternKind::Var(id, name)) = (&value.ty, &pattern.kind) {
+                        if let Some((gone, _)) = self.consumed.iter().find(|(id, _)| around.contains(id)) {
+                            let message =
+                                format!("the function {name} contains consumption: making it consumes {}", self.name(*gone));
+                            self.checker.error("E0405", value.span, message).hint =
+                                Some(String::from("consume a `copy` instead: the function may be called more than once"));
+                        }
                         self.set_captured(*id, mark);
                     }
                     current = body;
@@ -527,6 +546,14 @@ impl Flow<'_, '_> {
         if parts.consumes && consumed.is_empty() {
             self.consume(&initial, span);
         }
+        if parts.consumes
+            && let Some(shared) = body.repeated(&mut BTreeSet::new())
+        {
+            let shared = self.name(shared);
+            let message =
+                format!("the next value of a consuming loop parameter is aliased to that of another: both are {shared}");
+            self.checker.error("E0404", parts.body.span, message).hint = Some(format!("return `copy {shared}` for one of them"));
+        }
         let kept = if parts.consumes { Aliases::none() } else { kept };
         // What was bound inside the loop is gone; names around it remain.
         let depth = self.depth;
@@ -551,7 +578,8 @@ impl Flow<'_, '_> {
         let is_own = |id: &VarId| self.vars.get(id).is_some_and(|var| var.owner == Owner::Ours && var.depth > self.depth);
         if let Some(shared) = part.next.every().into_iter().find(|id| !is_own(id)) {
             let shared = self.name(shared);
-            let message = format!("the loop consumes its parameter, but the next value may be {shared}");
+            let message =
+                format!("the loop consumes its parameter, but the next value is aliased to {shared}, which is not consumable");
             self.checker.error("E0404", span, message).hint = Some(format!("return `copy {shared}` from the body"));
             return;
         }
