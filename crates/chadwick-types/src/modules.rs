@@ -53,13 +53,18 @@ impl Checker<'_> {
         }
         for (names, what) in [(terms, "definition of"), (types, "definition of type"), (signatures, "definition of module type")]
         {
-            let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
-            for name in names {
-                if let Some(earlier) = first.insert(&name.name, name.span) {
-                    self.error("E0266", name.span, format!("duplicate {what} {}", name.name))
-                        .secondary
-                        .push(chadwick_source::Label { span: earlier, text: String::from("first defined here") });
-                }
+            self.reject_repeated(&names, what);
+        }
+    }
+
+    /// A name may stand for one thing of its kind only.
+    pub fn reject_repeated(&mut self, names: &[&ast::Ident], what: &str) {
+        let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
+        for name in names {
+            if let Some(earlier) = first.insert(&name.name, name.span) {
+                self.error("E0266", name.span, format!("duplicate {what} {}", name.name))
+                    .secondary
+                    .push(chadwick_source::Label { span: earlier, text: String::from("first defined here") });
             }
         }
     }

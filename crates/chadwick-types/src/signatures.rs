@@ -199,6 +199,7 @@ impl Checker<'_> {
                 self.flatten(base, flat, included, depth + 1)
             }
             ModuleTypeExpKind::Specs(specs) => {
+                self.reject_repeated_specs(specs);
                 for spec in specs {
                     match &spec.kind {
                         SpecKind::Include(inner) => {
@@ -214,6 +215,19 @@ impl Checker<'_> {
                 true
             }
         }
+    }
+
+    fn reject_repeated_specs(&mut self, specs: &[ast::Spec]) {
+        let (mut terms, mut types) = (Vec::new(), Vec::new());
+        for spec in specs {
+            match &spec.kind {
+                SpecKind::Value { name, .. } | SpecKind::Module(name, _) => terms.push(name),
+                SpecKind::Type { name, .. } => types.push(name),
+                SpecKind::Include(_) => {}
+            }
+        }
+        self.reject_repeated(&terms, "specification of");
+        self.reject_repeated(&types, "specification of type");
     }
 
     fn match_structure(&mut self, scope: &Scope, flat: &Flat, hiding: Hiding, span: Span) -> Option<Rc<Module>> {

@@ -29,6 +29,7 @@ mod function;
 pub mod gradcheck;
 mod program;
 pub mod render;
+pub mod script;
 pub mod session;
 mod show;
 pub mod values;
