@@ -29,7 +29,7 @@ entry e (ns: []i64) = map (\n -> i64.sum (iota n)) ([0] ++ ns)
 -- entry: f
 -- input { [3i64,3] } output { [[0i64,1,2],[0i64,1,2]] }
 -- input { [3i64,2] } error: .
-entry f (ns: []i64) = map (\n -> iota n) ns
+entry f (ns: []i64) = map (\n -> iota n :> [3]i64) ns
 
 -- ==
 -- entry: g

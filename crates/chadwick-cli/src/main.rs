@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod errors;
 mod input;
 mod options;
 mod output;

@@ -127,7 +127,7 @@ pub struct GradcheckOptions {
     /// Check at most so many elements, spread evenly
     #[arg(long, default_value_t = 1000)]
     pub max_elements: usize,
-    /// The table for tools: JSON
+    /// The table, or what is wrong, for tools: JSON
     #[arg(long)]
     pub json: bool,
     /// What differentiates
@@ -148,6 +148,9 @@ pub struct EvalOptions {
     /// Show the type, too
     #[arg(long, short)]
     pub types: bool,
+    /// Value and type, or what is wrong, for tools: JSON
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub limits: LimitOptions,
 }
@@ -229,7 +232,7 @@ pub struct OutputOptions {
     /// The format of the results [default: by the name of --output, else text]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
-    /// Short for --format json
+    /// Short for --format json; errors are JSON, too
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
@@ -266,6 +269,11 @@ impl LimitOptions {
 }
 
 impl OutputOptions {
+    /// Whether results, and errors, are for tools.
+    pub fn wants_json(&self) -> bool {
+        self.json || self.format == Some(Format::Json)
+    }
+
     /// Whether results go to standard output as text.
     pub fn is_plain_text(&self) -> bool {
         !self.json && self.output.is_none() && self.format.is_none_or(|format| format == Format::Text)

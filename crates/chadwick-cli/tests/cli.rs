@@ -110,7 +110,32 @@ fn results_of_any_type_are_shown_as_text() {
     let scratch = Scratch::new("any-type");
     let file = scratch.file("sum.fut", "entry main (x: i32) : (#none | #some (i32, i32), bool) = (#some (x, x), true)");
     run(&["run", &file, "3"]).prints("#some 3i32 3i32\ntrue\n");
-    run(&["run", &file, "3", "--json"]).fails_with("no number, boolean or array");
+    let json = run(&["run", &file, "3", "--json"]);
+    assert_eq!(json.code, Some(1));
+    assert!(json.stdout.contains("no number, boolean or array"), "{}", json.stdout);
+    let arrays = scratch.file(
+        "sums.fut",
+        "type t = #none | #some i32 [2]f64\nentry flat : []t = [#none, #some 1 [2, 3]]\nentry nested : [2][1]t = [[#none], [#none]]",
+    );
+    run(&["run", &arrays, "flat"]).prints("[#none, #some 1i32 [2.0f64, 3.0f64]]\n");
+    run(&["run", &arrays, "nested"]).prints("[[#none], [#none]]\n");
+    run(&["eval", "[(1, flat[0])]", "--load", &arrays]).prints("[(1i32, #none)]\n");
+}
+
+#[test]
+fn errors_for_tools_are_json() {
+    let scratch = Scratch::new("json-errors");
+    let dot = scratch.file("dot.fut", DOT);
+    let unknown = run(&["eval", "1 + nothing", "--json"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.stdout.contains("\"code\":\"E0230\"") && unknown.stdout.contains("\"column\":5"), "{}", unknown.stdout);
+    run(&["eval", "1 + 2", "--json"]).prints("{\"value\":\"3i32\",\"type\":\"i32\"}\n");
+    let division = run(&["run", &dot, "divide", "1", "0", "--json"]);
+    assert!(division.stdout.contains("division by zero") && division.stdout.contains("\"line\":4"), "{}", division.stdout);
+    for command in ["grad", "gradcheck"] {
+        let failed = run(&[command, &dot, "divide", "1", "0", "--json"]);
+        assert!(failed.stdout.starts_with("[{\"severity\":\"error\""), "{}", failed.stdout);
+    }
 }
 
 #[test]
@@ -244,14 +269,91 @@ entry total (xs: []i64) = i64.sum xs
 entry total_again (xs: []i64) = reduce (+) 0 xs
 entry inverse (x: i32) = 10 / x
 entry five : i32 = 5
+#[prop]
 entry always (x: i32) = x == x
 ",
     );
     let run = run(&["test", "--verbose", &program]);
-    assert!(run.stdout.ends_with("10 passed, 0 failed, 2 skipped\n"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.ends_with("11 passed, 0 failed, 1 skipped\n"), "{}{}", run.stdout, run.stderr);
     assert!(run.stdout.contains("SKIP") && run.stdout.contains("tag `compiled`: not for the interpreter"), "{}", run.stdout);
     assert!(run.stdout.contains("total_again named"), "{}", run.stdout);
     assert_eq!(run.code, Some(0));
+}
+
+#[test]
+fn scripts_make_inputs_of_any_type() {
+    let scratch = Scratch::new("scripts");
+    scratch.file("two.txt", "[1i32, 2, 3] 4i32");
+    scratch.file("one.txt", "[5i32, 6]");
+    scratch.file("bytes", "AB");
+    let program = scratch.file(
+        "scripts.fut",
+        "-- ==
+-- entry: unwrap
+-- script input { make 3 } output { 3 }
+
+-- ==
+-- entry: add
+-- script input { pair 3 } output { 7 }
+-- script input { (1, add (pair 2)) } output { 6 }
+-- script input { let (a, b) = pair 1 in (b, a) } output { 3 }
+-- script input { $unknown 1 } output { 3 }
+
+-- ==
+-- entry: total
+-- script input { $loaddata \"two.txt\" } output { 10 }
+-- script input { ($loaddata \"one.txt\", 1i32) } output { 12 }
+-- script input { ($loaddata \"missing.txt\", 1i32) } output { 12 }
+
+-- ==
+-- entry: first
+-- script input { $loadbytes \"bytes\" } output { 2i64 65u8 }
+
+type option = #none | #some i32
+entry make (x: i32) : option = if x > 0 then #some x else #none
+entry unwrap (o: option) = match o case #none -> 0 case #some x -> x
+entry pair (x: i32) = (x, x + 1)
+entry add (x: i32) (y: i32) = x + y
+entry total (xs: []i32) (y: i32) = i32.sum xs + y
+entry first (bytes: []u8) = (length bytes, bytes[0])
+",
+    );
+    let run = run(&["test", &program]);
+    assert!(run.stdout.ends_with("7 passed, 2 failed, 0 skipped\n"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("scripts have no function `$unknown`") && run.stdout.contains("missing.txt"), "{}", run.stdout);
+}
+
+#[test]
+fn properties_are_tried_on_many_values() {
+    let scratch = Scratch::new("properties");
+    let program = scratch.file(
+        "properties.fut",
+        "-- ==
+-- property: reversed generated short shrunk plain
+
+#[prop]
+entry reversed (xs: []i32) = and (map2 (==) (reverse (reverse xs)) xs)
+
+type option = #none | #some i64
+entry some (size: i64) (seed: i64) : option = if seed % 2 == 0 then #none else #some size
+#[prop(gen(some), size(7))]
+entry generated (o: option) = match o case #none -> true case #some x -> x <= 7
+
+#[prop]
+entry short (xs: []i32) = length xs < 10
+
+entry numbers (size: i64) (_: i64) = iota (size + 20)
+entry fewer [n] (xs: [n]i64) (_: i32) = if n == 0 then xs[0:0] else xs[0:n - 1]
+#[prop(gen(numbers), shrink(fewer))]
+entry shrunk (xs: []i64) = length xs < 3
+
+entry plain (x: i32) = x == x
+",
+    );
+    let run = run(&["test", &program]);
+    assert!(run.stdout.ends_with("2 passed, 3 failed, 0 skipped\n"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("does not hold for [0i64, 1i64, 2i64] (size 0"), "{}", run.stdout);
+    assert!(run.stdout.contains("`plain` is no definition with the attribute `#[prop]`"), "{}", run.stdout);
 }
 
 #[test]

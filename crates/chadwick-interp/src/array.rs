@@ -123,6 +123,11 @@ impl ArrayValue {
         self.storage.buffer.get(at)
     }
 
+    /// Element `at` along the first axis: a value, or a subarray that shares the buffer.
+    pub fn row(&self, at: usize) -> Option<Value> {
+        self.index(&[i64::try_from(at).ok()?]).ok()
+    }
+
     /// The elements of a boxed array nobody else holds.
     pub(crate) fn into_boxed_values(self) -> Option<Vec<Value>> {
         let mut storage = Rc::try_unwrap(self.storage).ok()?;

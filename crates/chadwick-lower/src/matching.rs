@@ -68,7 +68,7 @@ impl Lowerer<'_> {
                     PatternKind::Bool(other) => Some(other == value),
                     _ => None,
                 };
-                let (matching, others) = split_literal(&columns, &rows, at, &literal);
+                let (matching, others) = split_literal(&columns, rows, at, &literal);
                 let matching = self.block(|lowerer| lowerer.rows(columns.clone(), matching, result, span));
                 let others = self.block(|lowerer| lowerer.rows(columns, others, result, span));
                 let (then, otherwise) = if value { (matching, others) } else { (others, matching) };
@@ -113,7 +113,7 @@ impl Lowerer<'_> {
         let value = columns[at].atoms.first().cloned().unwrap_or(UNKNOWN);
         let op = PrimOp::Compare(CompareOp::Equal, literal.prim());
         let condition = self.prim(op, vec![value, Atom::Const(literal)], span);
-        let (matching, others) = split_literal(&columns, &rows, at, same);
+        let (matching, others) = split_literal(&columns, rows, at, same);
         let then = self.block(|lowerer| lowerer.rows(columns.clone(), matching, result, span));
         let otherwise = self.block(|lowerer| lowerer.rows(columns, others, result, span));
         self.choose_shape(result, Op::If { condition, then, otherwise }, span)
@@ -246,14 +246,13 @@ impl Lowerer<'_> {
 /// Rows that match a literal in a column, and rows that are left when it does not match.
 fn split_literal<'p>(
     columns: &[Column],
-    rows: &[Row<'p>],
+    rows: Vec<Row<'p>>,
     at: usize,
     same: &dyn Fn(&Pattern) -> Option<bool>,
 ) -> (Vec<Row<'p>>, Vec<Row<'p>>) {
     let mut matching = Vec::new();
     let mut others = Vec::new();
-    for row in rows {
-        let mut row = row.clone();
+    for mut row in rows {
         match row.patterns[at] {
             Some(pattern) => match same(pattern) {
                 Some(true) => {

@@ -8,6 +8,7 @@ use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind};
 use crate::ty::{Arrow, Scheme, Size, Type, VarId};
 use crate::unify::{OnSizes, arguments};
+use crate::zonk::has_unknown;
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast;
 use std::rc::Rc;
@@ -70,7 +71,8 @@ impl Checker<'_> {
         names_in_type(&resolved, &mut used);
         opened.retain(|(id, _)| used.contains(id));
         opened.extend(unknown);
-        let args = typed.into_iter().flatten().collect();
+        let args: Vec<_> = typed.into_iter().flatten().collect();
+        self.require_common_size(&function, &args, span);
         let kind = ExpKind::Apply { function: Box::new(function), args, checks: self.check_set(checks) };
         open(opened, Exp { kind, ty: resolved, span })
     }
@@ -250,7 +252,7 @@ impl Checker<'_> {
         match ty {
             Type::Array(size, element) => {
                 let size = match self.resolve_size(size) {
-                    Size::Unknown => {
+                    size if has_unknown(&size) => {
                         let name = Name::from("k");
                         let id = self.fresh_var(name.clone());
                         opened.push((id, name.clone()));

@@ -2,6 +2,8 @@
 
 use crate::checker::Checker;
 use crate::env::{TypeEntry, TypeEntryParam};
+use crate::exp::names_in_type;
+use crate::lets::names_in_pattern;
 use crate::pattern::Bindings;
 use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, Pattern};
 use crate::ty::{Arrow, ParamId, Return, Scheme, Size, SizeVar, Type, TypeArg, TypeVar, VarId};
@@ -142,6 +144,9 @@ impl Checker<'_> {
                 }
                 ast::TypeParamKind::Type(_) => {
                     let id = self.fresh_param();
+                    if self.level > 1 {
+                        self.param_levels.insert(id, self.level);
+                    }
                     let body = Type::Param(id, name.clone());
                     self.locals.bind_type(name.clone(), TypeEntry { params: Vec::new(), body, hidden: Vec::new() });
                     types.push((id, name));
@@ -165,6 +170,7 @@ impl Checker<'_> {
             Some(written) => written.ty.clone(),
             None => self.fresh_type(binding.body.span),
         };
+        self.require_sizes_in_types(binding, &sizes, &params, &result_type);
         let exists = result.as_ref().map_or(Vec::new(), |written| written.sizes.iter().map(|(id, _)| *id).collect());
         let unique = result.as_ref().is_some_and(|written| written.unique);
         let ty = arrows(&params, &consumes, Return { exists, unique, ty: result_type.clone() });
@@ -173,6 +179,26 @@ impl Checker<'_> {
         let id = self.fresh_var(binding.name.name.clone());
         self.depth = depth;
         Head { source: binding, id, types, sizes, params, consumes, result, ty, result_type, checks }
+    }
+
+    /// Every size parameter must occur in a type: nothing else could tell what it is.
+    fn require_sizes_in_types(
+        &mut self,
+        binding: &ast::ValueBinding,
+        sizes: &[(VarId, Name)],
+        params: &[Pattern],
+        result: &Type,
+    ) {
+        let mut used = Vec::new();
+        params.iter().for_each(|param| names_in_pattern(param, &mut used));
+        names_in_type(result, &mut used);
+        let written = binding.type_params.iter().filter(|param| param.kind == ast::TypeParamKind::Size);
+        for (param, (id, name)) in written.zip(sizes) {
+            if !used.contains(id) {
+                self.error("E0224", param.name.span, format!("size {name} unused in the types of {}", binding.name.name)).hint =
+                    Some(format!("give a parameter the type `[{name}]t`, or leave the size out"));
+            }
+        }
     }
 
     /// Brings the names of a head back into scope for its body.

@@ -50,6 +50,8 @@ pub struct Checker<'a> {
     pub unannotated: FxHashSet<VarId>,
     /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
     pub fresh_results: FxHashMap<VarId, usize>,
+    /// How deep the definitions are that local type parameters belong to.
+    pub param_levels: FxHashMap<ParamId, u32>,
     /// What the type parameters of overloaded definitions may be.
     pub param_classes: FxHashMap<ParamId, Constraint>,
 
@@ -89,6 +91,7 @@ impl<'a> Checker<'a> {
             matching_spec: false,
             unannotated: FxHashSet::default(),
             fresh_results: FxHashMap::default(),
+            param_levels: FxHashMap::default(),
             param_classes: FxHashMap::default(),
             env: Env::default(),
             base: Env::default(),
@@ -245,15 +248,24 @@ impl<'a> Checker<'a> {
                 self.error("E0201", span, format!("expected {expected}, found {actual}"));
             }
             Mismatch::Sizes(expected, actual) => {
-                self.error("E0202", span, format!("sizes {expected} and {actual} can never be equal")).hint =
+                self.error("E0202", span, format!("sizes {expected} and {actual} do not match: they can never be equal")).hint =
                     Some(String::from("give both arrays the same length"));
             }
             Mismatch::Infinite(ty) => {
                 let ty = self.show(ty);
-                self.error("E0203", span, format!("a type would have to contain itself: {ty}"));
+                self.error("E0203", span, format!("occurs check: a type would have to contain itself: {ty}"));
             }
             Mismatch::Constraint(text) => {
                 self.error("E0204", span, text.clone());
+            }
+            Mismatch::Scope(name) => {
+                self.error("E0226", span, format!("scope violation: type parameter {name} is not known outside its function"))
+                    .hint = Some(String::from("annotate what comes from outside with its own type"));
+            }
+            Mismatch::HiddenSize(expected, actual) => {
+                let (expected, actual) = (self.show(expected), self.show(actual));
+                let message = format!("the size of {actual} is only known when it is there, but {expected} is expected");
+                self.error("E0219", span, message).hint = Some(String::from("promise the size: `\\x -> f x :> [n]t`"));
             }
             Mismatch::Consumption => {
                 self.error(

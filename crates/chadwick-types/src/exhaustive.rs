@@ -25,8 +25,8 @@ impl Checker<'_> {
         }
         if let Some(missing) = self.uncovered(vec![vec![Some(pattern)]], std::slice::from_ref(&pattern.ty), 0) {
             let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
-            self.error("E0280", pattern.span, format!("the pattern of {what} does not match {missing}")).hint =
-                Some(String::from("use `match` with a case for it"));
+            self.error("E0280", pattern.span, format!("refutable pattern not allowed here: {what} would not match {missing}"))
+                .hint = Some(String::from("use `match` with a case for it"));
         }
     }
 
@@ -37,7 +37,7 @@ impl Checker<'_> {
         let rows = patterns.iter().map(|pattern| vec![Some(*pattern)]).collect();
         if let Some(missing) = self.uncovered(rows, std::slice::from_ref(ty), 0) {
             let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
-            self.error("E0281", span, format!("the cases do not cover {missing}")).hint =
+            self.error("E0281", span, format!("unmatched cases: the match does not cover {missing}")).hint =
                 Some(format!("add `case {missing} -> …`"));
         }
     }

@@ -3,13 +3,14 @@
 use crate::apply::Argument;
 use crate::checker::Checker;
 use crate::env::{Module, Term, ValueEntry, closest};
+use crate::hidden_sizes::read_sizes;
 use crate::pattern::Bindings;
 use crate::tree::{Exp, ExpKind, Index, Lambda, Pattern, PatternKind};
-use crate::ty::{Arrow, Prim, Return, Scheme, Size, Type, VarId};
+use crate::ty::{Arrow, Prim, Return, Size, Type, VarId};
 use crate::type_exp::Anonymous;
 use crate::unify::{Constraint, OnSizes, PrimSet, arguments};
 use chadwick_source::{Name, Span};
-use chadwick_syntax::ast::{self, Access, IndexPart, LetBinding, Literal, UnaryOperator};
+use chadwick_syntax::ast::{self, Access, IndexPart, Literal, UnaryOperator};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -419,12 +420,13 @@ impl Checker<'_> {
         let mut hint = hint.map(|hint| self.shallow(hint));
         let mut patterns = Vec::new();
         let mut consumes = Vec::new();
+        let mut openings = Vec::new();
         for param in params {
             let (from, rest) = match hint.take() {
                 Some(Type::Arrow(arrow)) => {
                     let to = self.forget_sizes(&arrow.to.exists, &arrow.to.ty);
                     let to = arrow.param.map_or(to.clone(), |param| self.forget_sizes(&[param], &to));
-                    (arrow.from.clone(), Some(self.shallow(&to)))
+                    (self.parameter_of_unknown_size(patterns.len(), param, &arrow.from, &mut openings), Some(self.shallow(&to)))
                 }
                 _ => (self.fresh_type(param.span), None),
             };
@@ -445,6 +447,8 @@ impl Checker<'_> {
             }
             None => self.exp(body, hint.as_ref()),
         };
+        let opened: Vec<VarId> = openings.iter().flat_map(|opening| opening.names.iter().map(|(id, _)| *id)).collect();
+        typed = read_sizes(openings, &patterns, typed);
         if self.has_pending(checks) {
             let (ty, span) = (typed.ty.clone(), typed.span);
             typed = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(typed)), ty, span };
@@ -452,6 +456,7 @@ impl Checker<'_> {
         self.depth = depth;
         self.locals.undo_to(mark);
         let ty = self.function_type(&[], &patterns, &consumes, &typed.ty, false);
+        let ty = self.forget_sizes(&opened, &ty);
         Exp { kind: ExpKind::Lambda(Rc::new(Lambda { params: patterns, body: typed })), ty, span }
     }
 
@@ -538,88 +543,6 @@ impl Checker<'_> {
         self.vars[id.0 as usize].size = self.size_of_exp(exp);
         let kind = ExpKind::Var { id, types: Vec::new(), sizes: Vec::new() };
         (Some(id), Exp { kind, ty: exp.ty.clone(), span: exp.span })
-    }
-
-    // ----------------------------------------------------------------------------------------------------------------- let
-
-    /// A chain of `let`s, walked without recursion in its length.
-    fn let_chain(&mut self, exp: &ast::Exp, hint: Option<&Type>) -> Exp {
-        let mark = self.locals.mark();
-        let mut wrappers: Vec<(LetWrapper, Span)> = Vec::new();
-        let mut current = exp;
-        while let ast::ExpKind::Let(parts) = &current.kind {
-            wrappers.push((self.let_binding(&parts.binding), current.span));
-            current = &parts.body;
-        }
-        let mut body = self.exp(current, hint);
-        self.locals.undo_to(mark);
-        while let Some((wrapper, span)) = wrappers.pop() {
-            let ty = body.ty.clone();
-            let body_box = Box::new(body);
-            let kind = match wrapper {
-                LetWrapper::Value(pattern, value) => ExpKind::Let { pattern, value: Box::new(value), body: body_box },
-                LetWrapper::Sized(sizes, pattern, value) => {
-                    let inner = ExpKind::Let { pattern, value: Box::new(value), body: body_box };
-                    ExpKind::LetSizes(sizes, Box::new(Exp { kind: inner, ty: ty.clone(), span }))
-                }
-                LetWrapper::Functions(functions, recursive) => ExpKind::LetFunctions { functions, recursive, body: body_box },
-            };
-            body = Exp { kind, ty, span };
-        }
-        body
-    }
-
-    fn let_binding(&mut self, binding: &LetBinding) -> LetWrapper {
-        match binding {
-            LetBinding::Pattern { sizes, pattern, value } => {
-                let value_hint = match &pattern.kind {
-                    ast::PatternKind::Ascribe(_, annotation) if sizes.is_empty() => {
-                        Some(self.type_exp(annotation, Anonymous::Infer).ty)
-                    }
-                    _ => None,
-                };
-                let value = self.exp(value, value_hint.as_ref());
-                let sizes: Vec<_> = sizes
-                    .iter()
-                    .map(|name| {
-                        let size = self.fresh_size();
-                        let id = self.fresh_var(name.name.clone());
-                        self.vars[id.0 as usize].size = Some(size.clone());
-                        self.bind_local(&name.name, id, Scheme::mono(Type::i64()));
-                        (id, name.name.clone(), size)
-                    })
-                    .collect();
-                let checks = self.new_checks();
-                let value = if is_simple(pattern) { value } else { self.open_hidden(value) };
-                let mut bindings = Bindings::default();
-                let value_type = value.ty.clone();
-                let pattern = self.pattern(pattern, &value_type, Anonymous::Infer, checks, &mut bindings);
-                if let PatternKind::Var(id, _) = &pattern.kind
-                    && matches!(self.shallow(&value.ty), Type::Prim(Prim::I64))
-                {
-                    self.vars[id.0 as usize].size = self.size_of_exp(&value);
-                }
-                let span = value.span;
-                let value = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(value)), ty: value_type, span };
-                if sizes.is_empty() { LetWrapper::Value(pattern, value) } else { LetWrapper::Sized(sizes, pattern, value) }
-            }
-            LetBinding::Function(binding) => {
-                let definition = self.local_function(binding);
-                LetWrapper::Functions(vec![definition], false)
-            }
-            LetBinding::Group(bindings) => {
-                let definitions = self.local_group(bindings);
-                LetWrapper::Functions(definitions, true)
-            }
-            LetBinding::Update { name, path, value } => {
-                let target = self.name(&ast::QualName::unqualified(name.clone()));
-                let value = self.update(target, path, value, name.span);
-                let id = self.fresh_var(name.name.clone());
-                self.bind_local(&name.name, id, Scheme::mono(value.ty.clone()));
-                let pattern = Pattern { kind: PatternKind::Var(id, name.name.clone()), ty: value.ty.clone(), span: name.span };
-                LetWrapper::Value(pattern, value)
-            }
-        }
     }
 
     // -------------------------------------------------------------------------------------------------- blocks, match, join
@@ -806,7 +729,7 @@ impl Checker<'_> {
     }
 
     /// `target with path = value`
-    fn update(&mut self, target: Exp, path: &[Access], value: &ast::Exp, span: Span) -> Exp {
+    pub fn update(&mut self, target: Exp, path: &[Access], value: &ast::Exp, span: Span) -> Exp {
         let Some((step, rest)) = path.split_first() else { return self.exp(value, Some(&target.ty.clone())) };
         let target = self.open_hidden(target);
         let ty = target.ty.clone();
@@ -814,7 +737,7 @@ impl Checker<'_> {
         let updated = match step {
             Access::Field(field) => {
                 if matches!(self.shallow(&ty), Type::Var(_)) {
-                    self.error("E0242", field.span, "the type of the record must be known where it is updated").hint =
+                    self.error("E0242", field.span, "the full type of the record is not known at this point").hint =
                         Some(String::from("annotate the record with its type"));
                     return error_exp(span);
                 }
@@ -894,12 +817,6 @@ impl Checker<'_> {
     }
 }
 
-enum LetWrapper {
-    Value(Pattern, Exp),
-    Sized(Vec<(VarId, Name, Size)>, Pattern, Exp),
-    Functions(Vec<Rc<crate::tree::Definition>>, bool),
-}
-
 pub fn error_exp(span: Span) -> Exp {
     Exp { kind: ExpKind::Error, ty: Type::Error, span }
 }
@@ -924,10 +841,6 @@ fn bind_value(id: Option<VarId>, value: Exp, body: Exp) -> Exp {
     let (ty, span) = (body.ty.clone(), body.span);
     let pattern = Pattern { kind: PatternKind::Var(id, Name::from("t")), ty: value.ty.clone(), span: value.span };
     Exp { kind: ExpKind::Let { pattern, value: Box::new(value), body: Box::new(body) }, ty, span }
-}
-
-fn is_simple(pattern: &ast::Pattern) -> bool {
-    matches!(pattern.kind, ast::PatternKind::Name(_) | ast::PatternKind::Wildcard)
 }
 
 /// Collects all names in the sizes of a type.

@@ -5,9 +5,13 @@
 mod apply;
 mod binding;
 mod checker;
+mod entries;
 mod env;
 mod exhaustive;
+mod existential;
 mod exp;
+mod hidden_sizes;
+mod lets;
 mod loops;
 mod modules;
 mod pattern;
@@ -50,7 +54,14 @@ pub fn check(sources: &Sources, map: &SourceMap) -> Checked {
         named_types: checker.named,
         var_names: checker.vars.into_iter().map(|var| var.name).collect(),
     };
-    Checked { program, diagnostics: checker.diagnostics }
+    Checked { program, diagnostics: once_each(checker.diagnostics) }
+}
+
+/// A module type is read again wherever it is used, so what is wrong in it is found again: the first report stays.
+fn once_each(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let is_new = |diagnostic: &Diagnostic| seen.insert((diagnostic.code, diagnostic.primary.span, diagnostic.message.clone()));
+    diagnostics.into_iter().filter(is_new).collect()
 }
 
 impl Checker<'_> {

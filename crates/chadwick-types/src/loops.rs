@@ -116,20 +116,11 @@ impl Checker<'_> {
         let mut carried_names = Vec::new();
         let initial_type = self.resolve(&initial.ty);
         let carried = self.vary(&initial_type, varying, &mut 0, &mut carried_names);
-        let sizes: Vec<_> = parts
-            .sizes
-            .iter()
-            .map(|name| {
-                let size = self.fresh_size();
-                let id = self.fresh_var(name.name.clone());
-                self.vars[id.0 as usize].size = Some(size.clone());
-                self.bind_local(&name.name, id, Scheme::mono(Type::i64()));
-                (id, name.name.clone(), size)
-            })
-            .collect();
+        let sizes = self.bind_sizes(&parts.sizes);
         let checks = self.new_checks();
         let mut bindings = Bindings::default();
         let pattern = self.pattern(&parts.pattern, &carried, Anonymous::Infer, checks, &mut bindings);
+        self.require_sizes_in_pattern(&parts.sizes, &sizes, &pattern);
         let typed_form = match (&parts.form, form) {
             (ast::LoopForm::For(name, _), Header::For(bound)) => {
                 let id = self.fresh_var(name.name.clone());

@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::env::{Functor, FunctorBody, Module, Scope, SignatureEntry, Term, TypeEntry, TypeEntryParam, ValueEntry};
+use crate::existential::hides_size;
 use crate::signatures::Hiding;
 use crate::sizes::KnownFunction;
 use crate::tree::{Definition, DefinitionBody, NamedBody, NamedParam, NamedType};
@@ -52,13 +53,18 @@ impl Checker<'_> {
         }
         for (names, what) in [(terms, "definition of"), (types, "definition of type"), (signatures, "definition of module type")]
         {
-            let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
-            for name in names {
-                if let Some(earlier) = first.insert(&name.name, name.span) {
-                    self.error("E0266", name.span, format!("duplicate {what} {}", name.name))
-                        .secondary
-                        .push(chadwick_source::Label { span: earlier, text: String::from("first defined here") });
-                }
+            self.reject_repeated(&names, what);
+        }
+    }
+
+    /// A name may stand for one thing of its kind only.
+    pub fn reject_repeated(&mut self, names: &[&ast::Ident], what: &str) {
+        let mut first: rustc_hash::FxHashMap<&Name, Span> = rustc_hash::FxHashMap::default();
+        for name in names {
+            if let Some(earlier) = first.insert(&name.name, name.span) {
+                self.error("E0266", name.span, format!("duplicate {what} {}", name.name))
+                    .secondary
+                    .push(chadwick_source::Label { span: earlier, text: String::from("first defined here") });
             }
         }
     }
@@ -88,7 +94,8 @@ impl Checker<'_> {
                 let written = self.type_exp(&binding.body, Anonymous::Exists);
                 self.locals.undo_to(mark);
                 let hidden: Vec<_> = written.sizes.iter().map(|(id, _)| *id).collect();
-                if !hidden.is_empty() && binding.liftedness == ast::Liftedness::Unlifted {
+                self.require_constructive(&written.ty, binding.span);
+                if (!hidden.is_empty() || hides_size(&written.ty)) && binding.liftedness == ast::Liftedness::Unlifted {
                     self.error("E0290", binding.span, format!("type {} hides a size", binding.name.name)).hint =
                         Some(String::from("declare it with `type~`, or give it a size parameter"));
                 }
@@ -171,26 +178,6 @@ impl Checker<'_> {
                 self.param_classes.insert(*id, class);
             }
         }
-    }
-
-    fn mark_entry(&mut self, binding: &ast::ValueBinding, definition: &Rc<Definition>) {
-        let top = self.file == self.sources.root && self.module_depth == 0;
-        if !top || !(binding.is_entry || binding.name.name == "main") {
-            return;
-        }
-        let name = &binding.name.name;
-        if name.contains('\'') {
-            self.error("E0262", binding.name.span, format!("the entry point {name} may not have a ' in its name"));
-        }
-        if !definition.scheme.types.is_empty() {
-            let shown = definition.scheme.to_string();
-            self.error("E0260", binding.name.span, format!("the entry point {name} is polymorphic: {shown}")).hint =
-                Some(String::from("annotate its parameters with concrete types"));
-        }
-        if has_function_data(&definition.scheme.ty) {
-            self.error("E0263", binding.name.span, format!("the entry point {name} takes or returns a function"));
-        }
-        self.entries.push(definition.id);
     }
 
     fn recursive_types(&mut self, bindings: &[ast::TypeBinding]) {
@@ -464,23 +451,5 @@ fn class_of(name: &str) -> Option<Constraint> {
         "bool_or_integer" => Some(Constraint::prims(PrimSet::BOOL_OR_INTEGER)),
         "equality" => Some(Constraint { equality: true, ..Constraint::default() }),
         _ => None,
-    }
-}
-
-/// Whether some parameter or the final result is or holds a function.
-fn has_function_data(ty: &Type) -> bool {
-    match ty {
-        Type::Arrow(arrow) => holds_function(&arrow.from) || has_function_data(&arrow.to.ty),
-        other => holds_function(other),
-    }
-}
-
-fn holds_function(ty: &Type) -> bool {
-    match ty {
-        Type::Arrow(_) => true,
-        Type::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty)),
-        Type::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).any(holds_function),
-        Type::Array(_, element) => holds_function(element),
-        _ => false,
     }
 }

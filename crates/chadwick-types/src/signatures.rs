@@ -4,7 +4,7 @@ use crate::checker::Checker;
 use crate::env::{Module, Scope, Term, TypeEntry, TypeEntryParam, ValueEntry};
 use crate::subst::Subst;
 use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, NamedBody, NamedParam, NamedType, SizeCheck};
-use crate::ty::{NamedId, Scheme, Size, Type, TypeArg};
+use crate::ty::{NamedId, Scheme, Size, Type, TypeArg, VarId};
 use crate::type_exp::Anonymous;
 use crate::unify::OnSizes;
 use chadwick_source::{Name, Span};
@@ -199,6 +199,7 @@ impl Checker<'_> {
                 self.flatten(base, flat, included, depth + 1)
             }
             ModuleTypeExpKind::Specs(specs) => {
+                self.reject_repeated_specs(specs);
                 for spec in specs {
                     match &spec.kind {
                         SpecKind::Include(inner) => {
@@ -214,6 +215,19 @@ impl Checker<'_> {
                 true
             }
         }
+    }
+
+    fn reject_repeated_specs(&mut self, specs: &[ast::Spec]) {
+        let (mut terms, mut types) = (Vec::new(), Vec::new());
+        for spec in specs {
+            match &spec.kind {
+                SpecKind::Value { name, .. } | SpecKind::Module(name, _) => terms.push(name),
+                SpecKind::Type { name, .. } => types.push(name),
+                SpecKind::Include(_) => {}
+            }
+        }
+        self.reject_repeated(&terms, "specification of");
+        self.reject_repeated(&types, "specification of type");
     }
 
     fn match_structure(&mut self, scope: &Scope, flat: &Flat, hiding: Hiding, span: Span) -> Option<Rc<Module>> {
@@ -329,6 +343,11 @@ impl Checker<'_> {
             let message = format!("{what}: expected size {expected}, found {actual}");
             self.error("E0202", span, message);
         }
+        if fits && has_fresh_result(&wanted.ty) && !has_fresh_result(&actual.scheme.ty) && self.may_share_result(actual.id) {
+            let message = format!("{what}: the result must be unique, but is aliased to a parameter");
+            self.error("E0403", span, message).hint =
+                Some(String::from("return a `copy`, or remove the `*` from the module type"));
+        }
         if !fits || (wanted.is_mono() && actual.scheme.is_mono()) {
             return ValueEntry { id: actual.id, scheme: Rc::new(wanted) };
         }
@@ -348,6 +367,16 @@ impl Checker<'_> {
             self.known_functions.insert(id, known);
         }
         ValueEntry { id, scheme: Rc::new(wanted) }
+    }
+
+    /// Whether the result of a function may share memory with its parameters.
+    fn may_share_result(&self, id: VarId) -> bool {
+        let definition = self.definitions.iter().rev().find(|definition| definition.id == id);
+        let has_params = |definition: &Rc<Definition>| match &definition.body {
+            DefinitionBody::Function(function) => !function.params.is_empty(),
+            DefinitionBody::Intrinsic(_) => false,
+        };
+        definition.is_some_and(has_params) && !self.fresh_results.contains_key(&id)
     }
 
     fn require_same_type(&mut self, wanted: &TypeEntry, actual: &TypeEntry, name: &Name, span: Span) {
@@ -494,5 +523,16 @@ pub fn alias_of(definition: &Definition) -> Option<&Exp> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether what a function gives in the end is declared unique.
+fn has_fresh_result(ty: &Type) -> bool {
+    match ty {
+        Type::Arrow(arrow) => match arrow.to.ty {
+            Type::Arrow(_) => has_fresh_result(&arrow.to.ty),
+            _ => arrow.to.unique,
+        },
+        _ => false,
     }
 }

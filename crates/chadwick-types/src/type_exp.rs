@@ -70,13 +70,18 @@ impl Checker<'_> {
             }
             TypeExpKind::Exists(names, inner) => {
                 let mark = self.locals.mark();
+                let first = writer.sizes.len();
                 for name in names {
                     let id = self.fresh_var(name.name.clone());
                     self.bind_local(&name.name, id, Scheme::mono(Type::i64()));
                     writer.sizes.push((id, name.name.clone()));
                 }
+                let own = writer.sizes[first..].to_vec();
                 let ty = self.write_type(inner, writer);
                 self.locals.undo_to(mark);
+                for ((id, name), ident) in own.iter().zip(names) {
+                    self.require_array_of_size(*id, name, &ty, ident.span);
+                }
                 ty
             }
             TypeExpKind::Arrow { param, from, to } => {

@@ -104,6 +104,10 @@ pub enum Mismatch {
     /// The type lacks something that a constraint asks for.
     Constraint(String),
     Consumption,
+    /// A local type parameter would be the type of something outside its function.
+    Scope(Name),
+    /// A function whose result, or parameter, has a size that only values know, and what was expected of it.
+    HiddenSize(Type, Type),
 }
 
 type Unified = Result<(), Mismatch>;
@@ -198,6 +202,8 @@ impl Checker<'_> {
         match (&expected, &actual) {
             (Type::Error, _) | (_, Type::Error) => Ok(()),
             (Type::Var(left), Type::Var(right)) if left == right => Ok(()),
+            // The newer variable becomes the older one: many comparisons with one variable make no long chain.
+            (Type::Var(left), Type::Var(right)) => self.bind(*left.max(right), &Type::Var(*left.min(right)), span),
             (Type::Var(var), other) | (other, Type::Var(var)) => self.bind(*var, other, span),
             (Type::Prim(left), Type::Prim(right)) if left == right => Ok(()),
             (Type::Param(left, _), Type::Param(right, _)) if left == right => Ok(()),
@@ -263,6 +269,9 @@ impl Checker<'_> {
             return Err(Mismatch::Consumption);
         }
         self.unify(&left.from, &right.from, on_sizes, span)?;
+        if on_sizes != OnSizes::Ignore && !self.matching_spec {
+            self.meet_hidden_sizes(left, right)?;
+        }
         let mut left_to = self.forget_sizes(&left.to.exists, &left.to.ty);
         // A spec that promises a size cannot be met by a result that hides its own.
         let promised = self.matching_spec && left.to.exists.is_empty() && !mentions_named(&self.resolve(&left.to.ty));
@@ -288,6 +297,9 @@ impl Checker<'_> {
         };
         if self.occurs(var, ty) {
             return Err(Mismatch::Infinite(self.resolve(ty)));
+        }
+        if let Some(name) = self.escaping_param(ty, level) {
+            return Err(Mismatch::Scope(name));
         }
         self.lower_levels(ty, level);
         self.type_vars[var.0 as usize] = TypeState::Bound(ty.clone());
@@ -381,7 +393,42 @@ impl Checker<'_> {
                 constructors.iter().flat_map(|(_, payload)| payload).try_for_each(|ty| self.constrain(ty, equality(), span))
             }
             Type::Array(_, element) => self.constrain(element, equality(), span),
+            Type::Param(_, name) => Err(Mismatch::Constraint(format!(
+                "values of the type parameter {name} cannot be compared; take a function for that"
+            ))),
+            Type::Named(_, name, _) if self.holds_functions(ty, &mut Vec::new()) => {
+                Err(Mismatch::Constraint(format!("{name} holds functions, which cannot be compared")))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a function is somewhere inside, also behind names.
+    fn holds_functions(&self, ty: &Type, seen: &mut Vec<NamedId>) -> bool {
+        match self.shallow(ty) {
+            Type::Arrow(_) => true,
+            Type::Record(fields) => fields.iter().any(|(_, ty)| self.holds_functions(ty, seen)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|(_, payload)| payload).any(|ty| self.holds_functions(ty, seen))
+            }
+            Type::Array(_, inner) | Type::Hidden(_, inner) => self.holds_functions(&inner, seen),
+            Type::Named(id, _, args) => {
+                if args.iter().any(|arg| matches!(arg, TypeArg::Type(ty) if self.holds_functions(ty, seen))) {
+                    return true;
+                }
+                if seen.contains(&id) {
+                    return false;
+                }
+                seen.push(id);
+                match &self.named[id.0 as usize].body {
+                    NamedBody::Recursive(constructors) => {
+                        constructors.iter().flat_map(|(_, payload)| payload).any(|ty| self.holds_functions(ty, seen))
+                    }
+                    NamedBody::Abstract(ty) => self.holds_functions(ty, seen),
+                    NamedBody::Opaque => false,
+                }
+            }
+            Type::Prim(_) | Type::Var(_) | Type::Param(..) | Type::Error => false,
         }
     }
 
@@ -448,6 +495,27 @@ impl Checker<'_> {
         }
     }
 
+    /// A type parameter of a definition inside the given level.
+    fn escaping_param(&self, ty: &Type, level: u32) -> Option<Name> {
+        if self.param_levels.is_empty() {
+            return None;
+        }
+        match self.shallow(ty) {
+            Type::Param(id, name) => self.param_levels.get(&id).filter(|own| **own > level).map(|_| name),
+            Type::Record(fields) => fields.iter().find_map(|(_, ty)| self.escaping_param(ty, level)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|(_, payload)| payload).find_map(|ty| self.escaping_param(ty, level))
+            }
+            Type::Array(_, inner) | Type::Hidden(_, inner) => self.escaping_param(&inner, level),
+            Type::Arrow(arrow) => self.escaping_param(&arrow.from, level).or_else(|| self.escaping_param(&arrow.to.ty, level)),
+            Type::Named(_, _, args) => args.iter().find_map(|arg| match arg {
+                TypeArg::Type(ty) => self.escaping_param(ty, level),
+                TypeArg::Size(_) => None,
+            }),
+            Type::Prim(_) | Type::Var(_) | Type::Error => None,
+        }
+    }
+
     /// Variables in the type belong to at most this level from now on.
     pub fn lower_levels(&mut self, ty: &Type, level: u32) {
         match self.shallow(ty) {
@@ -492,13 +560,25 @@ impl Checker<'_> {
                     self.type_vars[index] = TypeState::Bound(Type::Prim(prims.default(constraint.float_literal)));
                 } else if !constraint.constructors.is_empty() {
                     let names: Vec<_> = constraint.constructors.keys().map(|name| format!("#{name}")).collect();
-                    self.error("E0217", span, format!("the sum type with {} is not known", names.join(", "))).hint =
-                        Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
+                    self.error(
+                        "E0217",
+                        span,
+                        format!("type is ambiguous: the sum type with {} is not known", names.join(", ")),
+                    )
+                    .hint = Some(String::from("annotate the expression with its type, as in `(#c : t)`"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 } else if !constraint.fields.is_empty() {
                     let names: Vec<_> = constraint.fields.keys().map(Name::as_str).collect();
-                    self.error("E0216", span, format!("the type of the record with field {} is not known", names.join(", ")))
-                        .hint = Some(String::from("annotate the parameter with its type"));
+                    self.error(
+                        "E0216",
+                        span,
+                        format!("type is ambiguous: the record with field {} is not known", names.join(", ")),
+                    )
+                    .hint = Some(String::from("annotate the parameter with its type"));
+                    self.type_vars[index] = TypeState::Bound(Type::Error);
+                } else if constraint.equality {
+                    self.error("E0215", span, "type is ambiguous: what is compared is not known").hint =
+                        Some(String::from("annotate one of the operands with its type"));
                     self.type_vars[index] = TypeState::Bound(Type::Error);
                 }
             }

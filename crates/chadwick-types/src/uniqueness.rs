@@ -99,6 +99,16 @@ struct Flow<'c, 's> {
     /// Whether the function at hand has what a function of its caller returned: that may share memory with anything.
     unknown_result: bool,
     depth: u32,
+    /// What the results of local functions may share memory with besides their arguments.
+    captured_results: FxHashMap<VarId, BTreeSet<VarId>>,
+}
+
+/// What is known of a function once its body has been seen.
+struct Outcome {
+    /// Whether its result never shares memory with anything.
+    fresh: bool,
+    /// What is around the function and may be part of its result.
+    captured: BTreeSet<VarId>,
 }
 
 /// A part of a loop's parameters that its body consumes: what it is at first, and what the body makes of it.
@@ -117,6 +127,7 @@ impl Checker<'_> {
             observed: Vec::new(),
             unknown_result: false,
             depth: 0,
+            captured_results: FxHashMap::default(),
         };
         flow.definition(definition);
     }
@@ -125,14 +136,16 @@ impl Checker<'_> {
 impl Flow<'_, '_> {
     fn definition(&mut self, definition: &Definition) {
         let DefinitionBody::Function(function) = &definition.body else { return };
-        let fresh = self.function(&function.params, &function.body, &definition.scheme.ty, Some(&definition.name));
+        let outcome = self.function(&function.params, &function.body, &definition.scheme.ty, Some(&definition.name));
+        let Outcome { fresh, captured } = outcome;
+        self.captured_results.insert(definition.id, captured);
         if fresh && self.checker.unannotated.contains(&definition.id) {
             self.checker.fresh_results.insert(definition.id, function.params.len());
         }
     }
 
-    /// A function body: its parameters belong to the caller unless they are unique. Says whether the result is always fresh.
-    fn function(&mut self, params: &[Pattern], body: &Exp, ty: &Type, name: Option<&Name>) -> bool {
+    /// A function body: its parameters belong to the caller unless they are unique.
+    fn function(&mut self, params: &[Pattern], body: &Exp, ty: &Type, name: Option<&Name>) -> Outcome {
         let outer_consumed = self.consumed.clone();
         let outer_unknown = std::mem::replace(&mut self.unknown_result, false);
         self.depth += 1;
@@ -152,20 +165,29 @@ impl Flow<'_, '_> {
         let result = self.exp(body);
         let shared = result.every().into_iter().find(|id| !self.may_consume(*id));
         let fresh = shared.is_none() && !self.unknown_result && !params.is_empty();
+        let name = name.map_or(String::from("the function"), ToString::to_string);
         if unique
             && !params.is_empty()
             && let Some(shared) = shared
         {
             let shared = self.name(shared);
-            let name = name.map_or(String::from("the function"), ToString::to_string);
-            self.checker
-                .error("E0403", body.span, format!("the result of {name} is declared unique, but may be {shared}"))
-                .hint = Some(String::from("return `copy` of it, or remove the `*` from the result type"));
+            let message = format!("the result of {name} is declared unique, but is aliased to {shared}, which is not consumable");
+            self.checker.error("E0403", body.span, message).hint =
+                Some(String::from("return `copy` of it, or remove the `*` from the result type"));
+        } else if unique
+            && !params.is_empty()
+            && let Some(shared) = result.repeated(&mut BTreeSet::new())
+        {
+            let shared = self.name(shared);
+            let message =
+                format!("a unique component of the result of {name} is aliased to another component: both are {shared}");
+            self.checker.error("E0403", body.span, message).hint = Some(format!("return `copy {shared}` in one of them"));
         }
         self.depth -= 1;
         self.consumed = outer_consumed;
         self.unknown_result = outer_unknown;
-        fresh
+        let is_outer = |id: &VarId| self.vars.get(id).is_some_and(|var| var.depth <= self.depth);
+        Outcome { fresh, captured: result.every().into_iter().filter(is_outer).collect() }
     }
 
     fn name(&self, id: VarId) -> Name {
@@ -220,9 +242,9 @@ impl Flow<'_, '_> {
         let Some((alias, at)) = gone else { return };
         let name = self.name(id);
         let message = if alias == id {
-            format!("{name} is used after it was consumed")
+            format!("using {name}, but this was consumed")
         } else {
-            format!("{name} is used after {}, which it may share memory with, was consumed", self.name(alias))
+            format!("using {name}, but this was consumed through {}, to which it is aliased", self.name(alias))
         };
         let diagnostic = self.checker.error("E0400", span, message);
         diagnostic.secondary.push(Label { span: at, text: String::from("consumed here") });
@@ -232,22 +254,27 @@ impl Flow<'_, '_> {
     }
 
     fn consume(&mut self, aliases: &Aliases, span: Span) {
-        for id in aliases.every() {
-            let all: BTreeSet<VarId> =
-                std::iter::once(id).chain(self.vars.get(&id).into_iter().flat_map(|var| var.aliases.iter().copied())).collect();
-            for alias in all {
-                if !self.may_consume(alias) {
-                    let name = self.name(alias);
-                    let why = match self.vars.get(&alias) {
-                        Some(var) if var.owner == Owner::Caller => "is a parameter without `*`",
-                        Some(_) => "is bound outside this function or loop",
-                        None => "is a global value",
-                    };
-                    self.checker.error("E0401", span, format!("{name} may not be consumed: it {why}")).hint =
-                        Some(format!("consume `copy {name}` instead"));
-                    return;
-                }
-                self.consumed.insert(alias, span);
+        let direct = aliases.every();
+        let behind = direct.iter().filter_map(|id| self.vars.get(id)).flat_map(|var| var.aliases.iter().copied());
+        let all: BTreeSet<VarId> = behind.chain(direct.iter().copied()).collect();
+        for alias in all {
+            if !self.may_consume(alias) {
+                let name = self.name(alias);
+                let why = match self.vars.get(&alias) {
+                    Some(var) if var.owner == Owner::Caller => "is a parameter without `*`",
+                    Some(_) => "is bound outside this function or loop",
+                    None => "is a global value",
+                };
+                self.checker.error("E0401", span, format!("would consume {name}, which is not consumable: it {why}")).hint =
+                    Some(format!("consume `copy {name}` instead"));
+                return;
+            }
+            if let Some(at) = self.consumed.insert(alias, span) {
+                let message = format!("using {}, but this was consumed", self.name(alias));
+                let diagnostic = self.checker.error("E0400", span, message);
+                diagnostic.secondary.push(Label { span: at, text: String::from("consumed here") });
+                diagnostic.hint = Some(String::from("consume a `copy` instead"));
+                return;
             }
         }
     }
@@ -397,8 +424,14 @@ impl Flow<'_, '_> {
     }
 
     fn application(&mut self, function: &Exp, args: &[Exp]) -> Aliases {
-        let mut result = self.exp(function);
-        let aliases = self.all(args);
+        // The body of a lambda that is applied on the spot runs when the arguments are there.
+        let (mut result, aliases) = match &function.kind {
+            ExpKind::Lambda(_) => {
+                let aliases = self.all(args);
+                (self.exp(function), aliases)
+            }
+            _ => (self.exp(function), self.all(args)),
+        };
         let mut ty = function.ty.clone();
         let mut unique = false;
         for (index, (arg, own)) in args.iter().zip(&aliases).enumerate() {
@@ -423,6 +456,9 @@ impl Flow<'_, '_> {
         }
         if let ExpKind::Var { id, .. } = &function.kind {
             unique |= self.checker.fresh_results.get(id).is_some_and(|arity| args.len() >= *arity);
+            if let Some(captured) = self.captured_results.get(id) {
+                result = result.union(Aliases::All(captured.clone()));
+            }
             self.unknown_result |= !unique && self.vars.get(id).is_some_and(|var| var.owner == Owner::Caller);
         }
         if unique { Aliases::none() } else { result }
@@ -443,9 +479,16 @@ impl Flow<'_, '_> {
             match &current.kind {
                 ExpKind::Let { pattern, value, body } => {
                     let mark = self.observed.len();
+                    // What is around here and could be consumed by making a function.
+                    let around: BTreeSet<VarId> = match &value.ty {
+                        Type::Arrow(_) => self.vars.keys().filter(|id| !self.consumed.contains_key(id)).copied().collect(),
+                        _ => BTreeSet::new(),
+                    };
                     let aliases = match (&value.kind, &pattern.kind) {
                         (ExpKind::Lambda(lambda), PatternKind::Var(id, name)) => {
-                            if self.function(&lambda.params, &lambda.body, &value.ty, Some(name)) {
+                            let outcome = self.function(&lambda.params, &lambda.body, &value.ty, Some(name));
+                            self.captured_results.insert(*id, outcome.captured);
+                            if outcome.fresh {
                                 self.checker.fresh_results.insert(*id, lambda.params.len());
                             }
                             Aliases::none()
@@ -453,7 +496,13 @@ impl Flow<'_, '_> {
                         _ => self.exp(value),
                     };
                     self.bind(pattern, &aliases, Owner::Ours);
-                    if let (Type::Arrow(_), PatternKind::Var(id, _)) = (&value.ty, &pattern.kind) {
+                    if let (Type::Arrow(_), PatternKind::Var(id, name)) = (&value.ty, &pattern.kind) {
+                        if let Some((gone, _)) = self.consumed.iter().find(|(id, _)| around.contains(id)) {
+                            let message =
+                                format!("the function {name} contains consumption: making it consumes {}", self.name(*gone));
+                            self.checker.error("E0405", value.span, message).hint =
+                                Some(String::from("consume a `copy` instead: the function may be called more than once"));
+                        }
                         self.set_captured(*id, mark);
                     }
                     current = body;
@@ -527,6 +576,14 @@ impl Flow<'_, '_> {
         if parts.consumes && consumed.is_empty() {
             self.consume(&initial, span);
         }
+        if parts.consumes
+            && let Some(shared) = body.repeated(&mut BTreeSet::new())
+        {
+            let shared = self.name(shared);
+            let message =
+                format!("the next value of a consuming loop parameter is aliased to that of another: both are {shared}");
+            self.checker.error("E0404", parts.body.span, message).hint = Some(format!("return `copy {shared}` for one of them"));
+        }
         let kept = if parts.consumes { Aliases::none() } else { kept };
         // What was bound inside the loop is gone; names around it remain.
         let depth = self.depth;
@@ -551,7 +608,8 @@ impl Flow<'_, '_> {
         let is_own = |id: &VarId| self.vars.get(id).is_some_and(|var| var.owner == Owner::Ours && var.depth > self.depth);
         if let Some(shared) = part.next.every().into_iter().find(|id| !is_own(id)) {
             let shared = self.name(shared);
-            let message = format!("the loop consumes its parameter, but the next value may be {shared}");
+            let message =
+                format!("the loop consumes its parameter, but the next value is aliased to {shared}, which is not consumable");
             self.checker.error("E0404", span, message).hint = Some(format!("return `copy {shared}` from the body"));
             return;
         }

@@ -5,8 +5,8 @@ use crate::checker::Checker;
 use crate::tree::{
     CheckSet, Definition, DefinitionBody, Exp, ExpKind, Function, Index, Lambda, Loop, LoopForm, Pattern, PatternKind, SizeCheck,
 };
-use crate::ty::{Arrow, OpaqueSize, Prim, Return, Scheme, Size, Type, TypeArg};
-use chadwick_source::Span;
+use crate::ty::{Arrow, OpaqueSize, Prim, Return, Scheme, Size, Type, TypeArg, VarId};
+use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
 impl Checker<'_> {
@@ -198,7 +198,7 @@ impl Checker<'_> {
         enum Wrapper {
             Let(Pattern, Box<Exp>),
             Functions(Vec<Rc<Definition>>, bool),
-            Sizes(Vec<(crate::ty::VarId, chadwick_source::Name, Size)>),
+            Sizes(Vec<(VarId, Name, Size)>),
         }
         let mut wrappers = Vec::new();
         let mut current = exp;
@@ -221,6 +221,7 @@ impl Checker<'_> {
                     current = *body;
                 }
                 ExpKind::LetSizes(sizes, body) => {
+                    self.require_known(&sizes, span);
                     let sizes = sizes.into_iter().map(|(id, name, size)| (id, name, self.final_size(&size))).collect();
                     wrappers.push((Wrapper::Sizes(sizes), ty, span));
                     current = *body;
@@ -241,6 +242,16 @@ impl Checker<'_> {
             current = Exp { kind, ty, span };
         }
         current
+    }
+
+    /// The sizes that `let [n] p` names must have been found.
+    fn require_known(&mut self, sizes: &[(VarId, Name, Size)], span: Span) {
+        for (_, name, size) in sizes {
+            if matches!(self.resolve_size(size), Size::Var(_)) && !self.has_errors() {
+                self.error("E0301", span, format!("ambiguous size {name}: nothing determines it")).hint =
+                    Some(String::from("annotate the value with its type"));
+            }
+        }
     }
 
     fn zonk_indices(&mut self, indices: Vec<Index>) -> Vec<Index> {
@@ -302,7 +313,7 @@ impl Checker<'_> {
     }
 }
 
-fn has_unknown(size: &Size) -> bool {
+pub fn has_unknown(size: &Size) -> bool {
     match size {
         Size::Unknown => true,
         Size::Add(left, right) | Size::Sub(left, right) | Size::Mul(left, right) => has_unknown(left) || has_unknown(right),

@@ -29,11 +29,12 @@ mod function;
 pub mod gradcheck;
 mod program;
 pub mod render;
+pub mod script;
 pub mod session;
 mod show;
 pub mod values;
 
-pub use chadwick_interp::{Counters, Limits};
+pub use chadwick_interp::{Call, Counters, Limits, RuntimeError};
 pub use chadwick_source as source;
 pub use derivative::{Gradient, Pullback};
 pub use error::{Error, Result};

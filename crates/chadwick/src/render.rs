@@ -95,7 +95,7 @@ pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> Str
 }
 
 /// The innermost place that is not inside the prelude, if there is one.
-fn user_place(error: &RuntimeError, map: &SourceMap) -> Span {
+pub fn user_place(error: &RuntimeError, map: &SourceMap) -> Span {
     let in_prelude = |span: Span| map.file(span.file).is_none_or(|file| file.name.starts_with("<prelude"));
     let places = std::iter::once(error.span).chain(error.trace.iter().map(|call| call.span));
     places.into_iter().find(|span| *span != Span::default() && !in_prelude(*span)).unwrap_or(error.span)

@@ -4,7 +4,7 @@
 //! shown one behind the other.
 
 use crate::values::{Elements, Value, text};
-use chadwick_core::{self as core, Constructor, Type as CoreType};
+use chadwick_core::{self as core, Constructor, Element, Type as CoreType};
 use chadwick_interp as interp;
 use chadwick_types::tree::{self, NamedBody};
 use chadwick_types::ty::Type;
@@ -50,14 +50,14 @@ fn leaves<'v>(entry: &'v core::Entry, values: &'v [interp::Value]) -> Vec<Leaf<'
 /// One Core value, or a part of one.
 struct Leaf<'v> {
     ty: &'v CoreType,
-    content: Content<'v>,
+    content: Content,
 }
 
-enum Content<'v> {
+enum Content {
     /// Numbers and booleans.
     Data(Value),
     /// Anything else.
-    Other(&'v interp::Value),
+    Other(interp::Value),
 }
 
 struct Shower<'p> {
@@ -67,10 +67,10 @@ struct Shower<'p> {
 }
 
 impl<'v> Leaf<'v> {
-    fn new(ty: &'v CoreType, value: &'v interp::Value) -> Leaf<'v> {
+    fn new(ty: &'v CoreType, value: &interp::Value) -> Leaf<'v> {
         let content = match value.to_data().and_then(Value::from_data) {
             Some(data) => Content::Data(data),
-            None => Content::Other(value),
+            None => Content::Other(value.clone()),
         };
         Leaf { ty, content }
     }
@@ -79,13 +79,16 @@ impl<'v> Leaf<'v> {
     fn length(&self) -> Option<usize> {
         match &self.content {
             Content::Data(value) => value.shape().first().copied(),
-            Content::Other(_) => None,
+            Content::Other(value) => value.as_array()?.shape().first().map(|length| *length as usize),
         }
     }
 
     /// Element `at` along the first axis.
     fn element(&self, at: usize) -> Option<Leaf<'v>> {
-        let Content::Data(value) = &self.content else { return None };
+        let value = match &self.content {
+            Content::Data(value) => value,
+            Content::Other(value) => return Some(Leaf::new(self.ty, &value.as_array()?.row(at)?)),
+        };
         let inner = value.shape().get(1..)?;
         let count: usize = inner.iter().product();
         let mut elements = Elements::empty(value.prim());
@@ -186,6 +189,25 @@ impl Shower<'_> {
         }
     }
 
+    /// An array of sums or functions, or an element of one.
+    fn boxed(&self, element: &CoreType, value: &interp::Value, out: &mut String, depth: usize) {
+        let Some(array) = value.as_array() else { return self.core_value(element, value, out, depth) };
+        out.push('[');
+        for at in 0..array.shape().first().map_or(0, |length| *length as usize) {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            if out.len() > MAX_LENGTH {
+                out.push('…');
+                break;
+            }
+            if let Some(row) = array.row(at) {
+                self.boxed(element, &row, out, depth);
+            }
+        }
+        out.push(']');
+    }
+
     fn core_value(&self, ty: &CoreType, value: &interp::Value, out: &mut String, depth: usize) {
         if depth == 0 || out.len() > MAX_LENGTH {
             out.push('…');
@@ -193,6 +215,10 @@ impl Shower<'_> {
         }
         let constructors: &[Constructor] = match ty {
             CoreType::Sum(constructors) => constructors,
+            CoreType::Array(array) => match &array.element {
+                Element::Boxed(element) => return self.boxed(element, value, out, depth),
+                Element::Prim(_) | Element::Unit => &[],
+            },
             CoreType::Named(id) => self.program.types.get(id.0 as usize).map_or(&[], |named| &named.constructors),
             _ => &[],
         };

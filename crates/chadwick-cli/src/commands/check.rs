@@ -1,10 +1,10 @@
 //! `chadwick check`: errors and warnings of programs.
 
+use crate::errors::diagnostic_json;
 use crate::options::CheckOptions;
 use crate::output::{self, Paint, style};
 use crate::{Exit, input};
 use chadwick::compile::{self, FileLoader};
-use chadwick::source::{Diagnostic, Label, Severity, SourceMap};
 use chadwick::{Error, render};
 use serde_json::{Value as Json, json};
 
@@ -42,36 +42,4 @@ pub fn command(options: &CheckOptions) -> Exit {
         output::line(&Json::Array(documents).to_string());
     }
     if failed { Exit::Failure } else { Exit::Success }
-}
-
-/// A diagnostic for tools. Lines and columns count from one.
-fn diagnostic_json(diagnostic: &Diagnostic, map: &SourceMap) -> Json {
-    let severity = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    let mut document = json!({
-        "severity": severity,
-        "code": diagnostic.code,
-        "message": diagnostic.message,
-        "hint": diagnostic.hint,
-        "labels": diagnostic.secondary.iter().map(|label| label_json(label, map)).collect::<Vec<_>>(),
-    });
-    if let (Json::Object(fields), Json::Object(place)) = (&mut document, label_json(&diagnostic.primary, map)) {
-        fields.extend(place);
-    }
-    document
-}
-
-fn label_json(label: &Label, map: &SourceMap) -> Json {
-    let Some(file) = map.file(label.span.file) else { return json!({ "label": label.text }) };
-    let (start, end) = (file.line_column(label.span.start), file.line_column(label.span.end));
-    json!({
-        "file": file.name,
-        "line": start.line,
-        "column": start.column,
-        "end_line": end.line,
-        "end_column": end.column,
-        "label": label.text,
-    })
 }

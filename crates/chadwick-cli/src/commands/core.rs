@@ -7,7 +7,7 @@ use chadwick::compile::FileLoader;
 use chadwick::{Error, Program, Result};
 
 pub fn command(options: &CoreOptions) -> Exit {
-    finish(print(options))
+    finish(print(options), false)
 }
 
 fn print(options: &CoreOptions) -> Result<()> {

@@ -6,9 +6,10 @@ use crate::options::EvalOptions;
 use crate::output;
 use chadwick::Result;
 use chadwick::session::Session;
+use serde_json::json;
 
 pub fn command(options: &EvalOptions) -> Exit {
-    finish(eval(options))
+    finish(eval(options), options.json)
 }
 
 fn eval(options: &EvalOptions) -> Result<()> {
@@ -20,6 +21,7 @@ fn eval(options: &EvalOptions) -> Result<()> {
     session.set_limits(options.limits.starting_now());
     let result = session.evaluate(&options.expression)?;
     output::line(&match options.types {
+        _ if options.json => json!({ "value": result.value, "type": result.ty.to_string() }).to_string(),
         true => format!("{} : {}", result.value, result.ty),
         false => result.value,
     });

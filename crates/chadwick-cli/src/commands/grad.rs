@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::arguments::{self, Default};
 use crate::commands::{finish, load};
-use crate::options::{Format, GradOptions};
+use crate::options::GradOptions;
 use crate::output;
 use crate::results::Results;
 use chadwick::Result;
@@ -11,7 +11,7 @@ use chadwick::values::json;
 use serde_json::json;
 
 pub fn command(options: &GradOptions) -> Exit {
-    finish(grad(options))
+    finish(grad(options), options.output.wants_json())
 }
 
 fn grad(options: &GradOptions) -> Result<()> {
@@ -25,8 +25,7 @@ fn grad(options: &GradOptions) -> Result<()> {
     program.set_limits(options.limits.starting_now());
     let (value, parts) = gradient.value_and_gradient(&call.arguments)?;
     let names = gradient.names()?;
-    let wants_json = options.output.json || options.output.format == Some(Format::Json);
-    if wants_json && options.output.output.is_none() {
+    if options.output.wants_json() && options.output.output.is_none() {
         let parts = json::object(names.iter().map(String::as_str).zip(&parts));
         output::line(&json!({ "value": json::from_value(&value), "gradient": parts }).to_string());
         return Ok(());

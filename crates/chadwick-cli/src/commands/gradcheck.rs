@@ -11,7 +11,7 @@ use serde_json::json;
 
 pub fn command(options: &GradcheckOptions) -> Exit {
     match check(options) {
-        Err(error) => finish(Err(error)),
+        Err(error) => finish(Err(error), options.json),
         Ok(report) => {
             match options.json {
                 true => output::line(&as_json(&report).to_string()),

@@ -8,6 +8,7 @@ pub mod gradcheck;
 pub mod repl;
 pub mod run;
 
+use crate::errors::error_json;
 use crate::output::{self, Paint};
 use crate::{Exit, input, output::style};
 use chadwick::compile::FileLoader;
@@ -33,12 +34,15 @@ fn trace_line(tag: &str, values: &str) -> String {
     }
 }
 
-/// Reports an error, if there is one, and says how the command ended.
-fn finish(result: Result<(), Error>) -> Exit {
+/// Reports an error, if there is one, and says how the command ended. Tools find JSON on standard output.
+fn finish(result: Result<(), Error>, json: bool) -> Exit {
     match result {
         Ok(()) => Exit::Success,
         Err(error) => {
-            output::error_line(&error.render(style(Paint::stderr())));
+            match json {
+                true => output::line(&error_json(&error).to_string()),
+                false => output::error_line(&error.render(style(Paint::stderr()))),
+            }
             Exit::Failure
         }
     }

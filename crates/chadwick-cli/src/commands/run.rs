@@ -8,7 +8,7 @@ use crate::{Exit, output};
 use chadwick::Result;
 
 pub fn command(options: &RunOptions) -> Exit {
-    finish(run(options))
+    finish(run(options), options.output.wants_json())
 }
 
 fn run(options: &RunOptions) -> Result<()> {

@@ -1,9 +1,11 @@
 //! `chadwick test`: finds test files, runs them on all cores, reports.
 
+mod property;
 mod random;
 mod report;
 mod run;
 mod schedule;
+mod script;
 pub mod spec;
 
 pub use run::read_data;

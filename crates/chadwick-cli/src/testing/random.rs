@@ -8,9 +8,21 @@ use chadwick::values::{Elements, Prim, Value, element_count};
 /// Larger inputs are refused.
 const MAX_BYTES: usize = 1 << 32;
 
+const SEED: u64 = 0x0c4a_d41c_4b5e_ed00;
+
+/// The seed with the given number.
+pub fn seed(number: u64) -> u64 {
+    SplitMix64(SEED ^ number).next()
+}
+
 /// The values of a random input; an error where one is too large.
 pub fn generate(items: &[RandomItem]) -> Result<Vec<Value>, String> {
-    let mut numbers = SplitMix64(0x0c4a_d41c_4b5e_ed00);
+    generate_from(items, 0)
+}
+
+/// The same for the draw with the given number: each gives other values.
+pub fn generate_from(items: &[RandomItem], draw: u64) -> Result<Vec<Value>, String> {
+    let mut numbers = SplitMix64(SEED ^ draw.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17));
     items
         .iter()
         .map(|item| match item {

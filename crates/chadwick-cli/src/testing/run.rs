@@ -1,14 +1,14 @@
 //! Runs the tests of one file.
 
-use super::spec::{self, Case, Expect, Input, Pattern, Script, Spec};
-use super::{Config, Outcome, Status, random};
+use super::spec::{self, Case, Expect, Input, Pattern, Spec};
+use super::{Config, Outcome, Status, property, random, script};
 use crate::input;
 use crate::panics;
 use chadwick::compile::Engine;
 use chadwick::values::{Value, compare};
-use chadwick::{Error, Limits, Program};
+use chadwick::{Error, Limits, Program, Result as CallResult};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// All outcomes of a file. `progress` is called between the steps that have a time limit each.
 pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
@@ -77,14 +77,17 @@ fn run_cases(path: &Path, source: &str, program: &Program, spec: &Spec, config: 
         progress();
     }
     for (name, line) in &spec.properties {
-        let status = Status::Skipped(String::from("properties are not supported yet"));
-        outcomes.push(Outcome {
-            entry: name.clone(),
-            dataset: String::from("property"),
-            line: *line,
-            status,
-            time: Duration::ZERO,
-        });
+        if config.entry.as_ref().is_some_and(|entry| entry != name) {
+            continue;
+        }
+        let started = Instant::now();
+        let status = match panics::caught(|| property::run(path, source, program, name, config)) {
+            Ok(status) => status,
+            Err(panic) => Status::Failed(format!("internal error: {panic}")),
+        };
+        let (entry, dataset) = (name.clone(), String::from("property"));
+        outcomes.push(Outcome { entry, dataset, line: *line, status, time: started.elapsed() });
+        progress();
     }
     outcomes
 }
@@ -103,27 +106,16 @@ fn run_case(path: &Path, source: &str, program: &Program, case: &Case, config: &
     if let Some(reason) = excluded(&case.tags) {
         return Status::Skipped(reason);
     }
-    let arguments = match &case.input {
-        Input::Values(values) => values.clone(),
-        Input::Random(items) => match random::generate(items) {
-            Ok(values) => values,
-            Err(problem) => return Status::Failed(problem),
-        },
-        Input::Script(script) => match run_script(path, source, script, config) {
-            Ok(values) => values,
+    let result = match &case.input {
+        Input::Script(script) => match script::run(path, source, program, &case.entry, script, config) {
+            Ok(result) => result,
             Err(status) => return status,
         },
-        Input::File(file) => match read_data(path, file) {
-            Ok(values) => values,
+        other => match call(path, program, case, other, config) {
+            Ok(result) => result,
             Err(problem) => return Status::Failed(problem),
         },
     };
-    let function = match program.function(&case.entry) {
-        Ok(function) => function,
-        Err(error) => return Status::Failed(error.message()),
-    };
-    program.set_limits(limits(config));
-    let result = function.call(&arguments);
     let wanted = match &case.expect {
         Expect::Success | Expect::Auto => None,
         Expect::Values(values) => Some(values.clone()),
@@ -148,34 +140,21 @@ fn run_case(path: &Path, source: &str, program: &Program, case: &Case, config: &
     }
 }
 
-fn limits(config: &Config) -> Limits {
-    Limits { max_memory_bytes: config.max_memory, deadline: Some(Instant::now() + config.timeout), max_depth: None }
+/// The result of an entry point on an input that is given as values.
+fn call(path: &Path, program: &Program, case: &Case, input: &Input, config: &Config) -> Result<CallResult<Vec<Value>>, String> {
+    let arguments = match input {
+        Input::Values(values) => values.clone(),
+        Input::Random(items) => random::generate(items)?,
+        Input::File(file) => read_data(path, file)?,
+        Input::Script(_) => Vec::new(),
+    };
+    let function = program.function(&case.entry).map_err(|error| error.message())?;
+    program.set_limits(limits(config));
+    Ok(function.call(&arguments))
 }
 
-/// The values of a script: an expression over the entry points. Scripts are nearly expressions of the language, so one is compiled as
-/// another entry point; what only scripts have is not supported.
-fn run_script(path: &Path, source: &str, script: &Script, config: &Config) -> Result<Vec<Value>, Status> {
-    const NAME: &str = "chadwick_script_input";
-    let text = match script {
-        Script::Text(text) => text.clone(),
-        Script::File(file) => {
-            let path = path.parent().unwrap_or(Path::new("")).join(file);
-            input::read_source(&path).map_err(Status::Failed)?
-        }
-    };
-    if text.contains('$') {
-        return Err(Status::Skipped(String::from("`script input` with built-in functions is not supported yet")));
-    }
-    let with_script = format!("{source}\nentry {NAME} =\n{text}\n");
-    let only_script = |name: &str| name == NAME;
-    let program = Program::compile_entries(path, &with_script, &chadwick::compile::FileLoader, only_script)
-        .map_err(|error| Status::Skipped(format!("the script is no expression of the language: {}", error.message())))?;
-    program.set_limits(limits(config));
-    let values = program.function(NAME).and_then(|function| function.call(&[]));
-    values.map_err(|error| match error {
-        Error::Argument { message } => Status::Skipped(format!("`script input`: {message}")),
-        other => Status::Failed(format!("the script failed\n{other}")),
-    })
+pub fn limits(config: &Config) -> Limits {
+    Limits { max_memory_bytes: config.max_memory, deadline: Some(Instant::now() + config.timeout), max_depth: None }
 }
 
 fn expected_error(pattern: &Pattern, messages: &str, error: &Error) -> Status {

@@ -12,7 +12,7 @@
 
 use chadwick::values::text::Reader;
 use chadwick::values::{Prim, Value, ValueError};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// All test blocks of one file.
 #[derive(Debug, Default)]
@@ -72,7 +72,8 @@ pub enum Expect {
     Error(Pattern),
 }
 
-/// A regular expression of a test file. One that is no regular expression is looked for literally.
+/// A regular expression of a test file. One that is no regular expression is looked for literally. Whether letters are large or small does
+/// not matter: test files are written for several compilers, whose messages differ in that.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -82,7 +83,7 @@ pub struct Pattern {
 impl Pattern {
     pub fn new(text: &str) -> Self {
         let text = text.trim();
-        Pattern { text: text.to_owned(), regex: Regex::new(text).ok() }
+        Pattern { text: text.to_owned(), regex: RegexBuilder::new(text).case_insensitive(true).build().ok() }
     }
 
     pub fn matches(&self, message: &str) -> bool {

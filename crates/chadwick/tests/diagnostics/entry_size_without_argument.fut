@@ -1,0 +1,1 @@
+entry nothing [n] : [0][n]i32 = []

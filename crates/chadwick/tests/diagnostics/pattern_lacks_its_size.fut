@@ -1,0 +1,1 @@
+def f (xs: []i32) = let [n] ys = xs in n + length ys

@@ -1,0 +1,1 @@
+def f (x: i32): ?[n].bool = x > 0

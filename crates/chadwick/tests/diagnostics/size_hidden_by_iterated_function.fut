@@ -1,0 +1,1 @@
+def thin (xs: []i32) = iterate 3 (filter (> 0)) xs

@@ -1,0 +1,1 @@
+type^ reducer = []f64 -> f64

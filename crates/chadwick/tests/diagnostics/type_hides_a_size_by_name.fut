@@ -1,0 +1,3 @@
+type~ vector = []f64
+
+type pair = (vector, vector)

@@ -1,0 +1,3 @@
+def f x =
+  let g 'b (y: b) = if true then y else x
+  in g
