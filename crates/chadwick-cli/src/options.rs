@@ -81,10 +81,47 @@ pub struct CheckOptions {
     pub limits: LimitOptions,
 }
 
+/// What runs programs.
+#[derive(Clone, Debug, Args)]
+pub struct BackendOptions {
+    /// What runs the program
+    #[arg(long, value_name = "NAME", default_value = "interp")]
+    pub backend: BackendName,
+    /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    Interp,
+    Native,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FloatMode {
+    Fast,
+    Strict,
+}
+
+impl BackendOptions {
+    /// `quick` is for code that runs once, and briefly.
+    pub fn backend(&self, quick: bool) -> chadwick::Backend {
+        match self.backend {
+            BackendName::Interp => chadwick::Backend::Interpreter,
+            BackendName::Native => {
+                chadwick::Backend::Native(chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick })
+            }
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct RunOptions {
     #[command(flatten)]
     pub call: CallOptions,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     #[command(flatten)]
     pub output: OutputOptions,
     #[command(flatten)]
@@ -177,9 +214,8 @@ pub struct TestOptions {
     /// Programs, or directories that are searched for `.fut` files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// What runs the programs
-    #[arg(long, default_value = "interp", value_parser = backend)]
-    pub backend: String,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     /// What differentiates them
     #[arg(long, default_value = "builtin", value_parser = engine)]
     pub engine: String,
@@ -286,7 +322,7 @@ impl Format {
 }
 
 /// The passes whose Core can be printed, in order.
-pub const PASSES: [&str; 2] = ["lower", "derivatives"];
+pub const PASSES: [&str; 3] = ["lower", "derivatives", "c"];
 
 const ENGINES: [&str; 7] = ["forward", "chad", "chad-efficient", "chad-fast", "dual", "dual-arrays", "linear-maps"];
 
@@ -294,14 +330,6 @@ fn pass(name: &str) -> Result<String, String> {
     match PASSES.contains(&name) {
         true => Ok(name.to_owned()),
         false => Err(format!("the passes are: {}", PASSES.join(", "))),
-    }
-}
-
-fn backend(name: &str) -> Result<String, String> {
-    match name {
-        "interp" => Ok(name.to_owned()),
-        "native" => Err(String::from("the back end `native` is not available yet; use `interp`")),
-        _ => Err(String::from("the back ends are `interp` and, later, `native`")),
     }
 }
 

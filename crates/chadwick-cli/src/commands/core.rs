@@ -17,6 +17,11 @@ fn print(options: &CoreOptions) -> Result<()> {
     if let Some(entry) = &options.entry {
         program.function(entry)?;
     }
+    if options.after == "c" {
+        let program = program.with_backend(chadwick::Backend::Native(chadwick::NativeOptions::default()))?;
+        output::bytes(program.c_text().unwrap_or_default().as_bytes());
+        return Ok(());
+    }
     let engine = if options.after == "derivatives" { Engine::ChadFast } else { Engine::Builtin };
     let program = program.with_engine(engine)?;
     output::bytes(program.core_text().as_bytes());

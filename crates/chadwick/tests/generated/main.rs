@@ -12,6 +12,7 @@ mod agreement;
 mod compiled;
 mod differences;
 mod mutation;
+mod native;
 mod runs;
 mod scalar;
 
@@ -41,6 +42,14 @@ fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
     });
     report.assert_meaningful();
     report.assert_few_differences_skipped();
+}
+
+#[test]
+fn native_code_agrees_with_the_interpreter_bit_for_bit() {
+    let half = programs(40) / 2;
+    for element in [Element::F64, Element::I64] {
+        check_programs(element, half, &|program, report| native::agreement(program, element, report));
+    }
 }
 
 #[test]
