@@ -82,10 +82,47 @@ pub struct CheckOptions {
     pub limits: LimitOptions,
 }
 
+/// What runs programs.
+#[derive(Clone, Debug, Args)]
+pub struct BackendOptions {
+    /// What runs the program
+    #[arg(long, value_name = "NAME", default_value = "interp")]
+    pub backend: BackendName,
+    /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    Interp,
+    Native,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FloatMode {
+    Fast,
+    Strict,
+}
+
+impl BackendOptions {
+    /// `quick` is for code that runs once, and briefly.
+    pub fn backend(&self, quick: bool) -> chadwick::Backend {
+        match self.backend {
+            BackendName::Interp => chadwick::Backend::Interpreter,
+            BackendName::Native => {
+                chadwick::Backend::Native(chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick })
+            }
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct RunOptions {
     #[command(flatten)]
     pub call: CallOptions,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     #[command(flatten)]
     pub output: OutputOptions,
     #[command(flatten)]
@@ -166,9 +203,9 @@ pub struct ReplOptions {
 #[derive(Debug, Args)]
 pub struct CoreOptions {
     pub file: PathBuf,
-    /// Print Core as it is behind this stage: lower, first-order, prepare, derivatives or optimise
-    #[arg(long, value_name = "STAGE", default_value = "lower", value_parser = stage)]
-    pub after: Stage,
+    /// Print Core as it is behind this stage: lower, first-order, prepare, derivatives or optimise; or the C text behind all of them: c
+    #[arg(long, value_name = "STAGE", default_value = "lower", value_parser = printed)]
+    pub after: Printed,
     /// Print only this entry point and what it uses
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -181,9 +218,8 @@ pub struct TestOptions {
     /// Programs, or directories that are searched for `.fut` files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// What runs the programs
-    #[arg(long, default_value = "interp", value_parser = backend)]
-    pub backend: String,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     /// What differentiates them
     #[arg(long, default_value = "builtin", value_parser = engine)]
     pub engine: String,
@@ -296,17 +332,19 @@ impl Format {
 
 const ENGINES: [&str; 7] = ["forward", "chad", "chad-efficient", "chad-fast", "dual", "dual-arrays", "linear-maps"];
 
-fn stage(name: &str) -> Result<Stage, String> {
-    let names = Stage::ALL.map(Stage::name).join(", ");
-    Stage::from_name(name).ok_or_else(|| format!("the stages are: {names}"))
+/// What `chadwick core` prints.
+#[derive(Clone, Copy, Debug)]
+pub enum Printed {
+    Core(Stage),
+    C,
 }
 
-fn backend(name: &str) -> Result<String, String> {
-    match name {
-        "interp" => Ok(name.to_owned()),
-        "native" => Err(String::from("the back end `native` is not available yet; use `interp`")),
-        _ => Err(String::from("the back ends are `interp` and, later, `native`")),
+fn printed(name: &str) -> Result<Printed, String> {
+    if name == "c" {
+        return Ok(Printed::C);
     }
+    let names = Stage::ALL.map(Stage::name).join(", ");
+    Stage::from_name(name).map(Printed::Core).ok_or_else(|| format!("the stages are: {names}, c"))
 }
 
 fn engine(name: &str) -> Result<String, String> {

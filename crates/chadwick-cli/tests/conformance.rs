@@ -10,6 +10,7 @@ fn passes(directory: &str, tolerance: &[&str]) {
         .args(tolerance)
         .arg(directory)
         .current_dir(root)
+        .env("CHADWICK_CACHE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/native"))
         .output()
         .expect("the binary runs");
     let output = String::from_utf8_lossy(&run.stdout);
@@ -53,4 +54,17 @@ fn derivatives_as_core_at_nine_digits() {
 fn programs_and_examples_with_derivatives_as_core() {
     passes("tests/programs", &["--engine", "chad-fast"]);
     passes("examples", &FAST);
+}
+
+/// The same results in native code. Compiled once, and kept for the next run of the tests.
+#[test]
+fn everything_in_native_code() {
+    for directory in ["tests/conformance", "tests/programs", "examples"] {
+        passes(directory, &["--backend", "native", "--fp", "strict"]);
+    }
+}
+
+#[test]
+fn derivatives_in_fast_native_code_at_nine_digits() {
+    passes("examples", &["--backend", "native", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
 }

@@ -22,6 +22,8 @@ pub enum Error {
     NoSuchFunction { name: String, known: Vec<String> },
     /// Arguments, seeds or cotangents that do not fit; or a result that is no data.
     Argument { message: String },
+    /// There is no C compiler, or it cannot be used.
+    NoNativeCode { message: String },
     /// A file of values that cannot be read.
     Value { source: String, error: ValueError },
 }
@@ -53,6 +55,7 @@ impl Error {
                 known => format!("there is no entry point `{name}`; there is {}", listed(known)),
             },
             Error::Argument { message } => message.clone(),
+            Error::NoNativeCode { message } => format!("no native code: {message}"),
             Error::Value { source, error } => format!("{source}: {error}"),
         }
     }

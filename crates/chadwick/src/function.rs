@@ -87,6 +87,12 @@ impl Function {
     /// Calls the function and gives the results as the interpreter has them.
     pub(crate) fn call_core(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
         let args = self.arguments(args)?;
+        if let Some(native) = &self.program.inner.native {
+            let args: Vec<interp::Data> = args.iter().filter_map(interp::Value::to_data).collect();
+            let limits = self.program.inner.limits.get();
+            let result = native.borrow_mut().call(self.entry, &args, &limits);
+            return result.map_err(|error| self.program.runtime_error(error));
+        }
         let function = self.core_entry().function;
         let result = self.program.inner.interpreter.borrow_mut().call(function, args);
         result.map_err(|error| self.program.runtime_error(error))

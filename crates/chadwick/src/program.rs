@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::function::Function;
 use chadwick_core as core;
 use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
-use chadwick_source::{Diagnostic, SourceMap};
+pub use chadwick_runtime::Options as NativeOptions;
+use chadwick_runtime::{Cache, NativeProgram};
+use chadwick_source::{Diagnostic, SourceMap, Span};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -38,8 +40,20 @@ pub(crate) struct Inner {
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
+    /// The program in native code, if that is what runs it.
+    pub native: Option<RefCell<NativeProgram>>,
     /// Functions for forward mode, by entry point and arguments, made when they are first wanted.
     pub forward: RefCell<FxHashMap<ForwardKey, Rc<Forward>>>,
+}
+
+/// What runs a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The reference interpreter.
+    #[default]
+    Interpreter,
+    /// C, made by the system's compiler and kept in a cache on disk.
+    Native(NativeOptions),
 }
 
 /// An entry point as the source declares it.
@@ -124,13 +138,57 @@ impl Program {
         }
     }
 
+    /// The same program, run by another back end. Native code has its derivatives made by [`compile::Engine::ChadFast`].
+    ///
+    /// ```
+    /// use chadwick::{Backend, NativeOptions, Program};
+    ///
+    /// let program = Program::from_source("entry slope (x: f64) = vjp (\\y -> y * y) x 1")?;
+    /// match program.with_backend(Backend::Native(NativeOptions::default())) {
+    ///     Ok(native) => assert_eq!(native.function("slope")?.call(&[3.0.into()])?, [6.0.into()]),
+    ///     // Without a C compiler there is no native code.
+    ///     Err(error) => println!("{error}"),
+    /// }
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn with_backend(&self, backend: Backend) -> Result<Program> {
+        let Backend::Native(options) = backend else {
+            return Ok(Program::from_core((*self.inner.core).clone(), Arc::clone(&self.inner.map), self.inner.warnings.clone()));
+        };
+        let map = Arc::clone(&self.inner.map);
+        let mut core = (*self.inner.core).clone();
+        if let Err(diagnostics) = with_deep_stack(|| compile::differentiate(&mut core, compile::Engine::ChadFast)) {
+            return Err(Error::Compile { diagnostics, map });
+        }
+        let core = Rc::new(core);
+        let line = |span: Span| source_line(&map, span);
+        let native = with_deep_stack(|| NativeProgram::compile(Rc::clone(&core), options, &Cache::standard(), &line));
+        match native {
+            Ok(native) => Ok(Program::assemble(core, map, self.inner.warnings.clone(), Some(RefCell::new(native)))),
+            Err(error) => Err(Error::NoNativeCode { message: error.to_string() }),
+        }
+    }
+
+    /// The C text of the program, if it runs natively.
+    pub fn c_text(&self) -> Option<String> {
+        self.inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
+    }
+
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
-        let core = Rc::new(core);
+        Program::assemble(Rc::new(core), map, warnings, None)
+    }
+
+    fn assemble(
+        core: Rc<core::Program>,
+        map: Arc<SourceMap>,
+        warnings: Vec<Diagnostic>,
+        native: Option<RefCell<NativeProgram>>,
+    ) -> Program {
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, forward) = (Cell::new(limits), RefCell::default());
-        Program { inner: Rc::new(Inner { map, core, warnings, interpreter, limits, forward }) }
+        Program { inner: Rc::new(Inner { map, core, warnings, interpreter, limits, native, forward }) }
     }
 
     /// What the functions of this program may use, from now on.
@@ -141,10 +199,14 @@ impl Program {
 
     /// Where the values of `trace` go; each call gets a tag and the values as text.
     pub fn set_trace(&self, mut sink: impl FnMut(&str, &str) + 'static) {
-        self.inner.interpreter.borrow_mut().set_trace(move |tag, values| {
+        let sink = move |tag: &str, values: &[chadwick_interp::Value]| {
             let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
             sink(tag, &texts.join(" "));
-        });
+        };
+        match &self.inner.native {
+            Some(native) => native.borrow_mut().set_trace(sink),
+            None => self.inner.interpreter.borrow_mut().set_trace(sink),
+        }
     }
 
     /// Work done so far.
@@ -244,6 +306,17 @@ pub(crate) fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     const NEEDED: usize = 128 * 1024 * 1024;
     const RESERVED: usize = 512 * 1024 * 1024;
     stacker::maybe_grow(NEEDED, RESERVED, work)
+}
+
+/// The line of the program's own text that a span is about; nothing for the prelude.
+fn source_line(map: &SourceMap, span: Span) -> Option<String> {
+    let file = map.file(span.file)?;
+    if file.name.starts_with("<prelude") || span == Span::default() {
+        return None;
+    }
+    let place = file.line_column(span.start);
+    let text = file.text.lines().nth(place.line.saturating_sub(1))?.trim();
+    Some(format!("{}: {text}", place.line))
 }
 
 /// Forgets the entry points that are not wanted.

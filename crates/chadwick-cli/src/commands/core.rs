@@ -1,7 +1,7 @@
 //! `chadwick core`: the intermediate language as text.
 
 use crate::commands::finish;
-use crate::options::CoreOptions;
+use crate::options::{CoreOptions, Printed};
 use crate::{Exit, input, output};
 use chadwick::compile::FileLoader;
 use chadwick::{Error, Program, Result};
@@ -17,7 +17,12 @@ fn print(options: &CoreOptions) -> Result<()> {
     if let Some(entry) = &options.entry {
         program.function(entry)?;
     }
-    let program = program.at_stage(options.after)?;
+    let Printed::Core(stage) = options.after else {
+        let program = program.with_backend(chadwick::Backend::Native(chadwick::NativeOptions::default()))?;
+        output::bytes(program.c_text().unwrap_or_default().as_bytes());
+        return Ok(());
+    };
+    let program = program.at_stage(stage)?;
     output::bytes(program.core_text().as_bytes());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `chadwick run`: an entry point on given arguments.
 
 use crate::arguments::{self, Default};
-use crate::commands::{finish, load};
+use crate::commands::{finish, load, trace_line};
 use crate::options::RunOptions;
 use crate::results::Results;
 use crate::{Exit, output};
@@ -12,7 +12,8 @@ pub fn command(options: &RunOptions) -> Exit {
 }
 
 fn run(options: &RunOptions) -> Result<()> {
-    let program = load(&options.call.file)?;
+    let program = load(&options.call.file)?.with_backend(options.backend.backend(false))?;
+    program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
     program.set_limits(options.limits.starting_now());
     if call.function.result_types().is_none() && options.output.is_plain_text() {

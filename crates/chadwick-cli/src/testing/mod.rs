@@ -12,6 +12,7 @@ pub use run::read_data;
 
 use crate::options::TestOptions;
 use crate::{Exit, output};
+use chadwick::Backend;
 use chadwick::compile::Engine;
 use chadwick::values::compare::Tolerance;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ pub enum Status {
 pub struct Config {
     pub tolerance: Tolerance,
     pub engine: Engine,
+    pub backend: Backend,
     pub timeout: Duration,
     pub max_memory: usize,
     /// Only this entry point.
@@ -63,6 +65,7 @@ pub fn command(options: &TestOptions) -> Exit {
     let config = Config {
         tolerance,
         engine: Engine::from_name(&options.engine).unwrap_or_default(),
+        backend: options.backend.backend(true),
         timeout: options.limits.timeout_or(Duration::from_secs(60)),
         max_memory: options.limits.max_memory,
         entry: options.entry.clone(),

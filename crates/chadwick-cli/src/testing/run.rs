@@ -6,7 +6,7 @@ use crate::input;
 use crate::panics;
 use chadwick::compile::Engine;
 use chadwick::values::{Value, compare};
-use chadwick::{Error, Limits, Program, Result as CallResult};
+use chadwick::{Backend, Error, Limits, Program, Result as CallResult};
 use std::path::Path;
 use std::time::Instant;
 
@@ -28,7 +28,15 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     }
     let compile = || {
         let program = Program::compile(path, &source, &chadwick::compile::FileLoader)?;
-        if config.engine == Engine::Builtin { Ok(program) } else { program.with_engine(config.engine) }
+        match (config.backend, config.engine) {
+            (Backend::Interpreter, Engine::Builtin) => Ok(program),
+            (Backend::Interpreter, engine) => program.with_engine(engine),
+            (native, _) if program.entry_points().is_empty() => {
+                let _ = native;
+                Ok(program)
+            }
+            (native, _) => program.with_backend(native),
+        }
     };
     match panics::caught(compile) {
         Err(panic) => whole(Status::Failed(format!("internal error while compiling: {panic}"))),

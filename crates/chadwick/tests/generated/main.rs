@@ -12,6 +12,7 @@ mod agreement;
 mod compiled;
 mod differences;
 mod mutation;
+mod native;
 mod runs;
 mod scalar;
 
@@ -58,6 +59,14 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
         engine_agrees::<f64>(Engine::ChadFast, program, Element::F64, report)
     });
     report.assert_meaningful();
+}
+
+#[test]
+fn native_code_agrees_with_the_interpreter_bit_for_bit() {
+    let half = programs(40) / 2;
+    for element in [Element::F64, Element::I64] {
+        check_programs(element, half, &|program, report| native::agreement(program, element, report));
+    }
 }
 
 #[test]

@@ -1,0 +1,338 @@
+/* What generated code stands on: memory with reference counts, errors as return values, a stream of values for the host.
+
+   All memory of a run belongs to its context. A run that fails returns through all its functions without cleaning up; cw_reset takes
+   everything back at once. */
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define cw_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* In front of the elements of an array. 64 bytes, so that elements are aligned to a cache line. */
+typedef struct cw_block {
+  int64_t refs;
+  int64_t count; /* elements that there is room for */
+  int64_t bytes;
+  int32_t class;
+  int32_t in_use;
+  struct cw_block *next, *previous; /* of large blocks: all there are */
+  struct cw_block *next_free;
+  int64_t unused;
+} cw_block;
+
+enum { CW_CLASSES = 192, CW_LARGE = 128 * 1024, CW_NODE_CLASSES = 96, CW_CHUNK = 1024 * 1024 };
+
+typedef struct cw_chunk {
+  struct cw_chunk *next;
+  int64_t bytes;
+  int64_t unused[6];
+} cw_chunk;
+
+typedef struct {
+  int32_t code;
+  int32_t values_count;
+  int32_t sites_count;
+  int32_t sites[64];
+  int64_t values[64];
+} cw_error;
+
+typedef struct {
+  double (*special)(uint32_t operation, double x);
+  void (*trace)(void *data, int32_t site, const uint8_t *bytes, int64_t count);
+  void *data;
+} cw_host;
+
+/* A value at the border: a scalar's bits, or the elements of a row-major array and its sizes. */
+typedef struct {
+  void *data;
+  int64_t *shape;
+  uint64_t scalar;
+} cw_value;
+
+typedef struct cw_context {
+  int64_t fuel;
+  int64_t depth, max_depth;
+  char *stack_limit;
+  int64_t live, limit, peak;
+  bool has_deadline;
+  struct timespec deadline;
+  cw_block *free_blocks[CW_CLASSES];
+  void *free_nodes[CW_NODE_CLASSES];
+  cw_block *large;
+  int64_t large_bytes;
+  cw_chunk *chunks, *spare_chunks;
+  char *bump, *bump_end;
+  void **memo;
+  uint8_t *stream;
+  int64_t stream_length, stream_capacity;
+  cw_host host;
+  cw_error error;
+} cw_context;
+
+enum {
+  CW_INDEX = 1, CW_SLICE, CW_IRREGULAR, CW_IRREGULAR_FIRST, CW_RESHAPE, CW_CONCAT, CW_WRITE, CW_ADD_SHAPES, CW_OPERATOR,
+  CW_DIVISION, CW_EXPONENT, CW_ASSERTION, CW_MEMORY, CW_DEADLINE, CW_DEPTH, CW_OTHER_CONSTRUCTOR, CW_ADD_CONSTRUCTORS
+};
+
+/* Errors */
+
+__attribute__((cold, noinline)) static int cw_fail(cw_context *ctx, int32_t site, int32_t code, int32_t count, const int64_t *values) {
+  ctx->error.code = code;
+  ctx->error.values_count = count < 64 ? count : 64;
+  for (int32_t i = 0; i < ctx->error.values_count; i++) ctx->error.values[i] = values[i];
+  ctx->error.sites[0] = site;
+  ctx->error.sites_count = 1;
+  return 1;
+}
+
+/* Passes a failure on to the caller. */
+__attribute__((cold, noinline)) static int cw_unwind(cw_context *ctx, int32_t site) {
+  if (ctx->error.sites_count < 64) ctx->error.sites[ctx->error.sites_count++] = site;
+  return 1;
+}
+
+__attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
+  ctx->fuel = 4096;
+  if (!ctx->has_deadline) return 0;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec > ctx->deadline.tv_sec || (now.tv_sec == ctx->deadline.tv_sec && now.tv_nsec >= ctx->deadline.tv_nsec);
+}
+
+static inline int cw_tick(cw_context *ctx) { return cw_unlikely(--ctx->fuel < 0) ? cw_look_at_clock(ctx) : 0; }
+
+static inline int cw_enter(cw_context *ctx) {
+  return cw_unlikely(++ctx->depth > ctx->max_depth) || cw_unlikely((char *)__builtin_frame_address(0) < ctx->stack_limit);
+}
+
+/* Memory */
+
+/* Four classes for each power of two, from 64 bytes on. */
+static int32_t cw_class_of(int64_t bytes, int64_t *rounded) {
+  if (bytes <= 64) {
+    *rounded = 64;
+    return 0;
+  }
+  int32_t log = 63 - __builtin_clzll((uint64_t)(bytes - 1));
+  int64_t step = (int64_t)1 << (log - 2);
+  int64_t steps = (bytes - ((int64_t)1 << log) + step - 1) / step;
+  *rounded = ((((int64_t)1 << log) + steps * step) + 63) & ~(int64_t)63;
+  int32_t class = 4 * (log - 6) + (int32_t)steps;
+  return class < CW_CLASSES ? class : CW_CLASSES - 1;
+}
+
+static char *cw_bump(cw_context *ctx, int64_t bytes, uintptr_t alignment) {
+  ctx->bump = (char *)(((uintptr_t)ctx->bump + alignment - 1) & ~(alignment - 1));
+  if (ctx->bump_end - ctx->bump < bytes) {
+    cw_chunk *chunk = ctx->spare_chunks;
+    if (chunk != NULL && bytes <= chunk->bytes - (int64_t)sizeof(cw_chunk)) {
+      ctx->spare_chunks = chunk->next;
+    } else {
+      int64_t size = bytes + (int64_t)sizeof(cw_chunk) > CW_CHUNK ? bytes + (int64_t)sizeof(cw_chunk) : CW_CHUNK;
+      size = (size + 63) & ~(int64_t)63;
+      chunk = aligned_alloc(64, (size_t)size);
+      if (chunk == NULL) return NULL;
+      chunk->bytes = size;
+    }
+    chunk->next = ctx->chunks;
+    ctx->chunks = chunk;
+    ctx->bump = (char *)(chunk + 1);
+    ctx->bump_end = (char *)chunk + chunk->bytes;
+  }
+  char *result = ctx->bump;
+  ctx->bump += bytes;
+  return result;
+}
+
+static void cw_drop_large(cw_context *ctx, cw_block *block) {
+  if (block->previous) block->previous->next = block->next; else ctx->large = block->next;
+  if (block->next) block->next->previous = block->previous;
+  ctx->large_bytes -= block->bytes;
+  free(block);
+}
+
+/* Gives unused large blocks back to the system. */
+static void cw_trim(cw_context *ctx) {
+  for (int32_t class = 0; class < CW_CLASSES; class++)
+    if (ctx->free_blocks[class] != NULL && ctx->free_blocks[class]->bytes >= CW_LARGE) ctx->free_blocks[class] = NULL;
+  for (cw_block *block = ctx->large; block != NULL;) {
+    cw_block *next = block->next;
+    if (!block->in_use) cw_drop_large(ctx, block);
+    block = next;
+  }
+}
+
+__attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64_t bytes, int64_t count) {
+  int64_t rounded;
+  if (bytes > ctx->limit) return NULL;
+  int32_t class = cw_class_of(bytes, &rounded);
+  if (ctx->live + rounded > ctx->limit) return NULL;
+  cw_block *block = ctx->free_blocks[class];
+  if (block != NULL && block->bytes >= bytes) {
+    ctx->free_blocks[class] = block->next_free;
+  } else if (rounded < CW_LARGE) {
+    block = (cw_block *)cw_bump(ctx, rounded + (int64_t)sizeof(cw_block), 64);
+    if (block == NULL) return NULL;
+    block->bytes = rounded;
+    block->class = class;
+  } else {
+    block = aligned_alloc(64, (size_t)rounded + sizeof(cw_block));
+    if (block == NULL) {
+      cw_trim(ctx);
+      block = aligned_alloc(64, (size_t)rounded + sizeof(cw_block));
+      if (block == NULL) return NULL;
+    }
+    block->bytes = rounded;
+    block->class = class;
+    block->previous = NULL;
+    block->next = ctx->large;
+    if (ctx->large) ctx->large->previous = block;
+    ctx->large = block;
+    ctx->large_bytes += rounded;
+  }
+  block->refs = 1;
+  block->count = count;
+  block->in_use = 1;
+  ctx->live += block->bytes;
+  if (ctx->live > ctx->peak) ctx->peak = ctx->live;
+  return block;
+}
+
+/* A block for an array; NULL if there is no room. */
+static inline cw_block *cw_alloc(cw_context *ctx, int64_t element_bytes, int32_t rank, const int64_t *dims, bool zeroed) {
+  int64_t count = 1;
+  bool empty = false, overflow = false;
+  for (int32_t i = 0; i < rank; i++) {
+    empty |= dims[i] == 0;
+    overflow |= __builtin_mul_overflow(count, dims[i], &count);
+  }
+  if (empty) count = 0;
+  int64_t bytes = 0;
+  if (!empty && (overflow || __builtin_mul_overflow(count, element_bytes, &bytes))) return NULL;
+  cw_block *block = cw_alloc_bytes(ctx, bytes, count);
+  if (zeroed && block != NULL) memset(block + 1, 0, (size_t)bytes);
+  return block;
+}
+
+__attribute__((noinline)) static void cw_free_block(cw_context *ctx, cw_block *block) {
+  ctx->live -= block->bytes;
+  block->in_use = 0;
+  if (block->bytes >= CW_LARGE && ctx->large_bytes > ((int64_t)1 << 30)) {
+    cw_drop_large(ctx, block);
+    return;
+  }
+  block->next_free = ctx->free_blocks[block->class];
+  ctx->free_blocks[block->class] = block;
+}
+
+static inline void cw_retain(cw_block *block) {
+  if (block != NULL) block->refs++;
+}
+
+static inline void cw_release(cw_context *ctx, cw_block *block) {
+  if (block != NULL && --block->refs == 0) cw_free_block(ctx, block);
+}
+
+/* Whether somebody else may look at what the block holds. */
+static inline bool cw_is_shared(const cw_block *block) { return block == NULL || block->refs != 1; }
+
+/* Room for one more row behind `count` rows. */
+__attribute__((noinline)) static int cw_grow(cw_context *ctx, cw_block **owner, int64_t element_bytes, int64_t count, int64_t row,
+                                             bool zeroed) {
+  int64_t needed;
+  if (__builtin_mul_overflow(count + 1, row, &needed) || __builtin_mul_overflow(needed, element_bytes, &needed)) return 1;
+  cw_block *old = *owner;
+  if (old != NULL && needed <= old->bytes) return 0;
+  int64_t wanted = old == NULL ? 8 * row * element_bytes : 2 * old->bytes;
+  if (wanted < needed) wanted = needed;
+  cw_block *block = cw_alloc_bytes(ctx, wanted, 0);
+  if (block == NULL) return 1;
+  block->count = element_bytes == 0 ? 0 : block->bytes / element_bytes;
+  int64_t used = old == NULL ? 0 : count * row * element_bytes;
+  if (old != NULL) {
+    memcpy(block + 1, old + 1, (size_t)used);
+    cw_free_block(ctx, old);
+  }
+  if (zeroed) memset((char *)(block + 1) + used, 0, (size_t)(block->bytes - used));
+  *owner = block;
+  return 0;
+}
+
+static int32_t cw_node_class(int64_t bytes, int64_t *rounded) {
+  if (bytes <= 1024) {
+    *rounded = (bytes + 15) & ~(int64_t)15;
+    return (int32_t)(*rounded / 16);
+  }
+  int32_t log = 64 - __builtin_clzll((uint64_t)(bytes - 1));
+  *rounded = (int64_t)1 << log;
+  return log < 31 + 11 ? 65 + log - 11 : CW_NODE_CLASSES - 1;
+}
+
+/* Memory for a node of a recursive type; its first word counts references. */
+static inline void *cw_node(cw_context *ctx, int64_t bytes) {
+  int64_t rounded;
+  int32_t class = cw_node_class(bytes, &rounded);
+  void *node = ctx->free_nodes[class];
+  if (ctx->live + rounded > ctx->limit) return NULL;
+  if (node != NULL)
+    ctx->free_nodes[class] = *(void **)node;
+  else
+    node = cw_bump(ctx, rounded, 16);
+  if (node == NULL) return NULL;
+  ctx->live += rounded;
+  memset(node, 0, (size_t)bytes);
+  *(int64_t *)node = 1;
+  return node;
+}
+
+static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
+  int64_t rounded;
+  int32_t class = cw_node_class(bytes, &rounded);
+  ctx->live -= rounded;
+  *(void **)node = ctx->free_nodes[class];
+  ctx->free_nodes[class] = node;
+}
+
+/* Sizes */
+
+static inline int64_t cw_at_least_zero(int64_t x) { return x > 0 ? x : 0; }
+
+/* The product; -1 where there is none. */
+static inline int64_t cw_times(int64_t a, int64_t b) {
+  int64_t product;
+  if (a == 0 || b == 0) return 0;
+  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+/* Every selected position must exist; an empty range must lie within 0..size (from -1 when it goes down). */
+static inline bool cw_range_fits(int64_t start, int64_t count, int64_t stride, int64_t size) {
+  if (count < 0) return false;
+  if (count == 0) return -1 <= start && start <= size;
+  if (count > 1 && stride == 0) return false;
+  __int128 last = (__int128)start + (__int128)(count - 1) * stride;
+  return 0 <= start && start < size && 0 <= last && last < size;
+}
+
+/* Values for the host */
+
+__attribute__((noinline)) static void cw_write(cw_context *ctx, const void *bytes, int64_t count) {
+  if (ctx->stream_capacity - ctx->stream_length < count) {
+    int64_t capacity = 2 * ctx->stream_capacity + count + 256;
+    uint8_t *stream = realloc(ctx->stream, (size_t)capacity);
+    if (stream == NULL) return;
+    ctx->stream = stream;
+    ctx->stream_capacity = capacity;
+  }
+  if (count > 0) memcpy(ctx->stream + ctx->stream_length, bytes, (size_t)count);
+  ctx->stream_length += count;
+}
+
+static void cw_trace(cw_context *ctx, int32_t site) {
+  if (ctx->host.trace) ctx->host.trace(ctx->host.data, site, ctx->stream, ctx->stream_length);
+  ctx->stream_length = 0;
+}

@@ -1,0 +1,149 @@
+//! Which parameters a function only looks at.
+//!
+//! Such a parameter is borrowed: the caller keeps its reference, and passing it costs nothing. A parameter that is returned, stored in a
+//! sum, written in place, or passed on to someone who keeps it is owned by the function.
+
+use crate::liveness::{Liveness, running_scopes};
+use chadwick_core::*;
+use rustc_hash::FxHashSet;
+
+/// Per function and parameter, whether the function takes the reference.
+pub type Owned = Vec<Vec<bool>>;
+
+pub fn owned_parameters(program: &Program, liveness: &[Liveness]) -> Owned {
+    let mut owned: Owned = program.functions.iter().map(|function| vec![false; function.params.len()]).collect();
+    loop {
+        let mut changed = false;
+        for (at, function) in program.functions.iter().enumerate() {
+            let consumed = consumed(function, &liveness[at], &owned);
+            for (number, param) in function.params.iter().enumerate() {
+                if consumed.contains(&param.var) && !owned[at][number] {
+                    owned[at][number] = true;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return owned;
+        }
+    }
+}
+
+/// The owners in a function whose reference somebody takes.
+pub fn consumed(function: &Function, liveness: &Liveness, owned: &Owned) -> FxHashSet<Var> {
+    let mut consumed = FxHashSet::default();
+    let mut walk = Walk { liveness, owned, consumed: &mut consumed };
+    walk.block(&function.body);
+    walk.take_all(&function.body.results);
+    consumed
+}
+
+struct Walk<'a> {
+    liveness: &'a Liveness,
+    owned: &'a Owned,
+    consumed: &'a mut FxHashSet<Var>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, atom: &Atom) {
+        // A part is shared anew, whoever owns the whole.
+        if let Atom::Var(var) = atom
+            && !self.liveness.is_part(*var)
+            && let Some(root) = self.liveness.root(*var)
+        {
+            self.consumed.insert(root);
+        }
+    }
+
+    fn take_all(&mut self, atoms: &[Atom]) {
+        atoms.iter().for_each(|atom| self.take(atom));
+    }
+
+    /// Elements of a new array: arrays are copied, sums are kept.
+    fn take_sums(&mut self, atoms: &[Atom]) {
+        for atom in atoms {
+            if let Atom::Var(var) = atom
+                && !matches!(self.liveness.types.get(var), Some(Type::Array(_)))
+            {
+                self.take(atom);
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            for statement in &block.statements {
+                self.op(&statement.op);
+                running_scopes(&statement.op).iter().for_each(|scope| self.block(scope.block));
+            }
+        });
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::If { then, otherwise, .. } => {
+                self.take_all(&then.results);
+                self.take_all(&otherwise.results);
+            }
+            Op::Match { arms, otherwise, .. } => {
+                let blocks = arms.iter().map(|arm| &arm.body).chain(otherwise);
+                blocks.for_each(|block| self.take_all(&block.results));
+            }
+            Op::Call { function, args } => {
+                let flags = self.owned.get(function.0 as usize).cloned().unwrap_or_default();
+                args.iter().zip(flags).filter(|(_, owned)| *owned).for_each(|(arg, _)| self.take(arg));
+            }
+            Op::Construct { args, .. } => self.take_all(args),
+            Op::Build { body, .. } => self.take_sums(&body.results),
+            Op::Reduce { op, neutral, body, .. } | Op::Scan { op, neutral, body, .. } => {
+                self.take_all(neutral);
+                self.take_all(&body.results);
+                self.take_all(&op.body.results);
+            }
+            Op::Hist { dest, op, body, .. } => {
+                self.take_all(dest);
+                self.take_all(&body.results);
+                self.take_all(&op.body.results);
+            }
+            Op::Scatter { dest, body, .. } => {
+                self.take_all(dest);
+                self.take_sums(&body.results);
+            }
+            Op::ArrayLiteral { elements, .. } => self.take_sums(elements),
+            Op::Update { array, value, .. } => {
+                self.take(array);
+                self.take_sums(std::slice::from_ref(value));
+            }
+            Op::Reshape { array, .. } => self.take(array),
+            Op::Loop(the_loop) => {
+                self.take_all(&the_loop.initial);
+                let (next, emitted) = the_loop.body.results.split_at(the_loop.carry.len().min(the_loop.body.results.len()));
+                self.take_all(next);
+                self.take_sums(emitted);
+            }
+            Op::Par { left, right } => {
+                self.take_all(&left.results);
+                self.take_all(&right.results);
+            }
+            Op::Recompute(block) => self.take_all(&block.results),
+            Op::Custom(it) => self.take_all(&it.function.body.results),
+            Op::WithAccumulators { init, body, .. } => {
+                self.take_all(init);
+                self.take_all(&body.results);
+            }
+            Op::Copy(_)
+            | Op::Prim(..)
+            | Op::Closure(_)
+            | Op::Apply { .. }
+            | Op::Index { .. }
+            | Op::Slice { .. }
+            | Op::Transpose { .. }
+            | Op::Concat { .. }
+            | Op::Dim { .. }
+            | Op::Assert { .. }
+            | Op::Trace { .. }
+            | Op::Differentiate(_)
+            | Op::Accumulate { .. } => {}
+        }
+    }
+}

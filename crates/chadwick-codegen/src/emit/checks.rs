@@ -1,0 +1,175 @@
+//! Sizes and bounds: what is known, and what must be checked, as far outside as possible.
+//!
+//! A check of `a[i]` in a loop over `i < n` becomes one check of `n` in front of the loop, if the access happens in every iteration. A
+//! check is moved only over loops whose body reaches it without a condition; then it fails exactly when some iteration would.
+
+use super::{Emitter, Fact, FrameKind};
+use crate::ir::*;
+use chadwick_core::{Const, Prim};
+
+impl Emitter<'_, '_> {
+    /// The representative of a size among those known to be equal.
+    pub(crate) fn representative(&self, exp: &Exp) -> Exp {
+        let mut here = exp.clone();
+        // Each fact points to a local that is older, so this ends.
+        while let Exp::Local(local) = here {
+            let next = self.facts.iter().rev().find_map(|fact| match fact {
+                Fact::Equal(known, exp) if *known == local => Some(exp.clone()),
+                _ => None,
+            });
+            match next {
+                Some(exp) => here = exp,
+                None => return Exp::Local(local),
+            }
+        }
+        here
+    }
+
+    pub(crate) fn same_size(&self, left: &Exp, right: &Exp) -> bool {
+        left == right || self.representative(left) == self.representative(right)
+    }
+
+    pub(crate) fn learn_equal(&mut self, left: &Exp, right: &Exp) {
+        let (left, right) = (self.representative(left), self.representative(right));
+        match (left, right) {
+            (Exp::Local(a), Exp::Local(b)) if a < b => self.facts.push(Fact::Equal(b, Exp::Local(a))),
+            (Exp::Local(a), Exp::Local(b)) if b < a => self.facts.push(Fact::Equal(a, Exp::Local(b))),
+            (Exp::Local(a), constant @ Exp::Const(_)) | (constant @ Exp::Const(_), Exp::Local(a)) => {
+                self.facts.push(Fact::Equal(a, constant));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_not_negative(&self, exp: &Exp) -> bool {
+        match exp {
+            Exp::Const(Const::I64(value)) => *value >= 0,
+            Exp::Local(local) => {
+                let learnt = |fact: &Fact| matches!(fact, Fact::NotNegative(known) if known == local);
+                self.not_negative.contains(local) || self.facts.iter().any(learnt)
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn learn_not_negative(&mut self, exp: &Exp) {
+        if let Exp::Local(local) = exp {
+            self.facts.push(Fact::NotNegative(*local));
+        }
+    }
+
+    /// The number of elements along an axis of the given size: not negative.
+    pub(crate) fn extent(&mut self, size: &Exp) -> Exp {
+        if let Some(value) = size.as_i64() {
+            return Exp::i64(value.max(0));
+        }
+        let representative = self.representative(size);
+        if self.is_not_negative(size) || self.is_not_negative(&representative) {
+            return size.clone();
+        }
+        let known = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::Clamped(local, exp) if *exp == representative => Some(Exp::Local(*local)),
+            _ => None,
+        });
+        if let Some(known) = known {
+            return known;
+        }
+        let local = self.local("n", Ty::Prim(Prim::I64));
+        self.push(Stm::Let(local, size.clone().at_least_zero()));
+        self.not_negative.insert(local);
+        self.facts.push(Fact::Clamped(local, representative));
+        Exp::Local(local)
+    }
+
+    /// Whether the index is known to be inside.
+    fn is_inside(&self, index: &Exp, dim: &Exp) -> bool {
+        match (index, dim) {
+            (Exp::Const(Const::I64(index)), Exp::Const(Const::I64(dim))) => 0 <= *index && index < dim,
+            (Exp::Local(local), dim) => {
+                let Some(bound) = self.bounds.get(local) else { return false };
+                match (bound.as_i64(), self.representative(dim).as_i64()) {
+                    (Some(bound), Some(dim)) => bound <= dim,
+                    _ => self.same_size(bound, dim),
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression means the same outside the frame with the number.
+    fn defined_outside(&self, exp: &Exp, frame: usize) -> bool {
+        let mut outside = true;
+        exp.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= frame);
+        outside
+    }
+
+    /// Fails unless the index is inside.
+    pub(crate) fn check_index(&mut self, index: &Exp, dim: &Exp) {
+        if self.is_inside(index, dim) {
+            return;
+        }
+        let (mut index, mut ranges, mut guards) = (index.clone(), false, Vec::new());
+        let mut level = self.frames.len() - 1;
+        let mut crossed = None;
+        loop {
+            match &self.frames[level].kind {
+                FrameKind::Loop { index: counter, bound, .. } => {
+                    if !self.defined_outside(dim, level) || guards.iter().any(|guard| !self.defined_outside(guard, level)) {
+                        break;
+                    }
+                    match &index {
+                        Exp::Local(local) if local == counter && !ranges => {
+                            index = bound.clone();
+                            ranges = true;
+                        }
+                        other if self.defined_outside(other, level) => {
+                            if bound.as_i64().is_none_or(|bound| bound <= 0) {
+                                guards.push(bound.clone());
+                            }
+                        }
+                        _ => break,
+                    }
+                    crossed = Some(level);
+                    level -= 1;
+                }
+                _ => break,
+            }
+        }
+        let mut condition = match ranges {
+            true => Exp::test(Test::Less, dim.clone(), index.clone()),
+            false => Exp::test(Test::Outside, index.clone(), dim.clone()),
+        };
+        for guard in guards {
+            condition = Exp::test(Test::Less, Exp::i64(0), guard).and(condition);
+        }
+        // Of a range, the first index outside is the size itself.
+        let reported = if ranges { dim.clone() } else { index };
+        let site = self.site();
+        let stm = Stm::Fail { condition, kind: FailKind::Index, values: vec![reported, dim.clone()], site };
+        match crossed.map(|level| &mut self.frames[level].kind) {
+            Some(FrameKind::Loop { before, .. }) => before.push(stm),
+            _ => self.push(stm),
+        }
+    }
+
+    /// Fails unless the shapes are equal.
+    pub(crate) fn check_shapes(&mut self, found: &[Exp], wanted: &[Exp], kind: FailKind) {
+        let mut condition: Option<Exp> = None;
+        for (found, wanted) in found.iter().zip(wanted) {
+            if self.same_size(found, wanted) {
+                continue;
+            }
+            let differ = Exp::test(Test::NotEqual, found.clone(), wanted.clone());
+            condition = Some(match condition {
+                None => differ,
+                Some(before) => before.or(differ),
+            });
+        }
+        if let Some(condition) = condition {
+            let site = self.site();
+            let values = [found, wanted].concat();
+            self.push(Stm::Fail { condition, kind, values, site });
+            found.iter().zip(wanted).for_each(|(found, wanted)| self.learn_equal(found, wanted));
+        }
+    }
+}

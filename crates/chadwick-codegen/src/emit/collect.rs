@@ -1,0 +1,281 @@
+//! Arrays under construction.
+//!
+//! Where all sizes are known beforehand the array is allocated first (or its place is given: a row of a larger array) and elements are
+//! written to their places. Else the first element tells the shape, or the array grows as a loop goes on.
+
+use super::arrays::scalar_of;
+use super::{Array, Destination, Emitter, Uses, Value};
+use crate::ir::*;
+use chadwick_core::{Atom, Binder, Block, Op, Prim, Size, Type, Var};
+
+pub(crate) struct Collector<'p> {
+    name: String,
+    elem: Elem,
+    stated: &'p [Size],
+    rank: usize,
+    state: State,
+}
+
+enum State {
+    Ready {
+        array: Array,
+        outer: usize,
+    },
+    /// The first element brings the inner sizes.
+    Lazy {
+        owner: Local,
+        data: Local,
+        outer: Vec<Exp>,
+        inner: Vec<Local>,
+        begun: Local,
+    },
+    /// The number of elements is not known, either.
+    Growing {
+        owner: Local,
+        data: Local,
+        count: Local,
+        inner: Vec<Local>,
+        begun: Local,
+    },
+}
+
+impl<'p> Emitter<'_, 'p> {
+    /// A new array, in its destination if it has one.
+    pub(crate) fn new_array(&mut self, var: Var, name: &str, elem: Elem, dims: Vec<Exp>) -> Array {
+        match self.destinations.remove(&var) {
+            Some(destination) => {
+                self.check_shapes(&dims, &destination.dims, FailKind::Irregular);
+                self.kept.insert(var);
+                Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None }
+            }
+            None => self.allocate(name, elem, dims),
+        }
+    }
+
+    /// Starts an array of the binder's type over outer sizes; `None` for as many elements as will come.
+    pub(crate) fn collect(
+        &mut self,
+        binder: &Binder,
+        outer: Option<Vec<Exp>>,
+        outer_rank: usize,
+        stated: &'p [Size],
+    ) -> Collector<'p> {
+        let (elem, rank) = match &binder.ty {
+            Type::Array(array) => (self.shared.layouts.elem(array), array.dims.len() - outer_rank),
+            _ => (Elem::Unit, 0),
+        };
+        let name = self.var_name(binder.var);
+        let known = rank == 0 || (stated.len() == rank && stated.iter().all(|size| matches!(size, Size::Known(_))));
+        let state = match outer {
+            // A stated size that is negative is no statement; but lowering states such sizes as constants only.
+            Some(outer) if known && !stated.iter().any(is_negative) => {
+                let mut dims = outer.clone();
+                for size in stated {
+                    if let Size::Known(atom) = size {
+                        let size = self.scalar(atom);
+                        dims.push(self.extent(&size));
+                    }
+                }
+                let array = self.new_array(binder.var, &name, elem, dims);
+                State::Ready { array, outer: outer.len() }
+            }
+            outer => {
+                self.destinations.remove(&binder.var);
+                let (owner, data) = (self.local(&format!("{name}_owner"), Ty::Owner), self.local(&name, Ty::Data(elem)));
+                let inner = (0..rank).map(|axis| self.local(&format!("{name}_n{}", axis + outer_rank), Ty::Prim(Prim::I64)));
+                let inner: Vec<Local> = inner.collect();
+                let begun = self.local("begun", Ty::Prim(Prim::Bool));
+                [owner, data, begun].into_iter().chain(inner.iter().copied()).for_each(|local| self.push(Stm::Declare(local)));
+                for (local, size) in inner.iter().zip(stated) {
+                    if let Size::Known(atom) = size {
+                        let size = self.scalar(atom);
+                        self.push(Stm::Assign(*local, size.at_least_zero()));
+                    }
+                }
+                match outer {
+                    Some(outer) => State::Lazy { owner, data, outer, inner, begun },
+                    None => {
+                        let count = self.local(&format!("{name}_n0"), Ty::Prim(Prim::I64));
+                        self.push(Stm::Declare(count));
+                        State::Growing { owner, data, count, inner, begun }
+                    }
+                }
+            }
+        };
+        Collector { name, elem, stated, rank, state }
+    }
+
+    /// Offers the row at `position` to the statement that computes the result, if it can build there.
+    pub(crate) fn offer_row(&mut self, collector: &Collector<'p>, position: &Exp, result: &Atom, body: &Block) {
+        let State::Ready { array, outer } = &collector.state else { return };
+        if collector.rank == 0 || matches!(collector.elem, Elem::Unit) {
+            return;
+        }
+        let Atom::Var(var) = result else { return };
+        let builds = body.statements.iter().any(|statement| {
+            statement.binders.iter().any(|binder| binder.var == *var)
+                && matches!(statement.op, Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. })
+        });
+        if !builds || self.live.root(*var) != Some(*var) || self.consumed.contains(var) || self.destinations.contains_key(var) {
+            return;
+        }
+        let dims = array.dims[*outer..].to_vec();
+        let row = dims.iter().cloned().fold(Exp::i64(1), Exp::mul);
+        let data = Exp::at(array.data.clone(), position.clone().mul(row));
+        let data = self.pointer("row", collector.elem, data);
+        if let Exp::Local(local) = data {
+            self.rows.insert(local, array.data.clone());
+        }
+        self.destinations.insert(*var, Destination { data, dims });
+    }
+
+    /// Writes the next element to its position.
+    pub(crate) fn collect_element(&mut self, collector: &Collector<'p>, position: &Exp, result: &Atom, uses: &mut Uses) {
+        match self.value(result) {
+            Value::Array(array) => {
+                self.pass_by(result, uses);
+                self.collect_row(collector, position, &array);
+            }
+            _ => {
+                let value = self.take(result, uses);
+                self.collect_value(collector, position, &value);
+            }
+        }
+    }
+
+    /// Writes an element that has a reference of its own, or copies a row.
+    pub(crate) fn collect_value(&mut self, collector: &Collector<'p>, position: &Exp, value: &Value) {
+        let data = match &collector.state {
+            _ if collector.elem == Elem::Unit => return,
+            State::Ready { array, .. } => array.data.clone(),
+            State::Lazy { data, .. } => Exp::Local(*data),
+            State::Growing { owner, data, count, .. } => {
+                let site = self.site();
+                let (count, row) = (Exp::Local(*count), Exp::i64(1));
+                self.push(Stm::Grow { owner: *owner, data: *data, elem: collector.elem, count, row, site });
+                Exp::Local(*data)
+            }
+        };
+        let at = match &collector.state {
+            State::Growing { count, .. } => Exp::Local(*count),
+            _ => position.clone(),
+        };
+        self.push(Stm::Store { data, at, value: scalar_of(value) });
+    }
+
+    pub(crate) fn collect_row(&mut self, collector: &Collector<'p>, position: &Exp, row: &Array) {
+        match &collector.state {
+            State::Ready { array, outer } => {
+                let dims = array.dims[*outer..].to_vec();
+                // Built in its place.
+                if row.owner == Exp::Null && row.dims == dims && self.is_in_place(row, array) {
+                    return;
+                }
+                self.check_shapes(&row.dims, &dims, FailKind::Irregular);
+                self.copy_row(collector.elem, array.data.clone(), position, row);
+            }
+            State::Lazy { owner, data, outer, inner, begun } => {
+                let (owner, data, begun) = (*owner, *data, *begun);
+                let (outer, inner) = (outer.clone(), inner.clone());
+                self.open_branch();
+                self.begin_rows(collector, row, &inner, begun);
+                if collector.elem != Elem::Unit {
+                    let dims = [outer, inner.iter().map(|local| Exp::Local(*local)).collect()].concat();
+                    let site = self.site();
+                    let zeroed = matches!(collector.elem, Elem::Sum(_));
+                    let array = Stm::Alloc { owner, data, elem: collector.elem, dims, zeroed, site };
+                    self.push(array);
+                }
+                self.end_begin(row, &inner, begun);
+                self.copy_row(collector.elem, Exp::Local(data), position, row);
+            }
+            State::Growing { owner, data, count, inner, begun } => {
+                let (owner, data, count, begun) = (*owner, *data, *count, *begun);
+                let inner = inner.clone();
+                self.open_branch();
+                self.begin_rows(collector, row, &inner, begun);
+                self.end_begin(row, &inner, begun);
+                if collector.elem != Elem::Unit {
+                    let size = self.count(&row.dims);
+                    let site = self.site();
+                    self.push(Stm::Grow { owner, data, elem: collector.elem, count: Exp::Local(count), row: size, site });
+                }
+                self.copy_row(collector.elem, Exp::Local(data), &Exp::Local(count), row);
+            }
+        }
+    }
+
+    fn begin_rows(&mut self, collector: &Collector<'p>, row: &Array, inner: &[Local], begun: Local) {
+        self.check_stated(&row.dims.clone(), collector.stated);
+        for (local, dim) in inner.iter().zip(&row.dims) {
+            self.push(Stm::Assign(*local, dim.clone()));
+        }
+        self.push(Stm::Assign(begun, Exp::Const(chadwick_core::Const::Bool(true))));
+    }
+
+    fn end_begin(&mut self, row: &Array, inner: &[Local], begun: Local) {
+        let first = self.close_branch();
+        self.open_branch();
+        let wanted: Vec<Exp> = inner.iter().map(|local| Exp::Local(*local)).collect();
+        self.check_shapes(&row.dims, &wanted, FailKind::Irregular);
+        let later = self.close_branch();
+        self.push(Stm::If { condition: Exp::Local(begun), then: later, otherwise: first });
+    }
+
+    fn is_in_place(&self, row: &Array, whole: &Array) -> bool {
+        let Exp::Local(row) = &row.data else { return false };
+        self.rows.get(row).is_some_and(|data| *data == whole.data)
+    }
+
+    fn copy_row(&mut self, elem: Elem, data: Exp, position: &Exp, row: &Array) {
+        if elem == Elem::Unit {
+            return;
+        }
+        let size = row.dims.iter().cloned().fold(Exp::i64(1), Exp::mul);
+        let place = Exp::at(data, position.clone().mul(size));
+        let place = self.pointer("row", elem, place);
+        let to = Array { elem, data: place, owner: Exp::Null, dims: row.dims.clone(), strides: None };
+        self.copy_elements(&to, row);
+    }
+
+    /// Counts an element of a growing array.
+    pub(crate) fn collected_one(&mut self, collector: &Collector<'p>) {
+        if let State::Growing { count, .. } = &collector.state {
+            self.push(Stm::Assign(*count, Exp::Local(*count).add(Exp::i64(1))));
+        }
+    }
+
+    pub(crate) fn collected(&mut self, collector: Collector<'p>) -> Array {
+        match collector.state {
+            State::Ready { array, .. } => array,
+            State::Lazy { owner, data, outer, inner, .. } => {
+                let dims = [outer, inner.into_iter().map(Exp::Local).collect()].concat();
+                self.finish_collected(collector.elem, &collector.name, owner, data, dims)
+            }
+            State::Growing { owner, data, count, inner, .. } => {
+                let dims = [vec![Exp::Local(count)], inner.into_iter().map(Exp::Local).collect()].concat();
+                self.finish_collected(collector.elem, &collector.name, owner, data, dims)
+            }
+        }
+    }
+
+    fn finish_collected(&mut self, elem: Elem, name: &str, owner: Local, data: Local, dims: Vec<Exp>) -> Array {
+        // From here on the sizes do not change; new locals say so.
+        let dims: Vec<Exp> = dims
+            .into_iter()
+            .enumerate()
+            .map(|(axis, dim)| {
+                let dim = self.bind(&format!("{name}_n{axis}"), Ty::Prim(Prim::I64), dim);
+                if let Exp::Local(local) = dim {
+                    self.not_negative.insert(local);
+                }
+                dim
+            })
+            .collect();
+        Array { elem, data: Exp::Local(data), owner: Exp::Local(owner), dims, strides: None }
+    }
+}
+
+fn is_negative(size: &Size) -> bool {
+    matches!(size, Size::Known(Atom::Const(chadwick_core::Const::I64(value))) if *value < 0)
+}

@@ -1,0 +1,549 @@
+//! Forms over an index space: build, reduce, scan, hist, scatter.
+
+use super::{Array, Emitter, Uses, Value};
+use crate::ir::*;
+use crate::liveness::Deaths;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Type};
+
+/// A value that changes: a carry, or the accumulator of a reduction.
+pub(crate) enum Slot {
+    Scalar(Local),
+    Sum(Local, SumId),
+    Array { elem: Elem, data: Local, owner: Local, dims: Vec<SlotDim> },
+}
+
+/// A size of an array in a slot.
+pub(crate) enum SlotDim {
+    Fixed(Exp),
+    Varying(Local),
+}
+
+impl<'p> Emitter<'_, 'p> {
+    // Slots
+
+    /// A slot that starts with a value that has a reference of its own. `fixed` says whether the sizes of an array stay as they are.
+    pub(crate) fn slot(&mut self, name: &str, value: &Value, fixed: bool) -> Slot {
+        match value {
+            Value::Scalar(exp) => {
+                let local = self.local(name, self.type_of(exp));
+                self.push(Stm::Let(local, exp.clone()));
+                Slot::Scalar(local)
+            }
+            Value::Sum(exp, id) => {
+                let local = self.local(name, Ty::Sum(*id));
+                self.push(Stm::Let(local, exp.clone()));
+                Slot::Sum(local, *id)
+            }
+            Value::Array(array) => {
+                let data = self.local(name, Ty::Data(array.elem));
+                let owner = self.local(&format!("{name}_owner"), Ty::Owner);
+                self.push(Stm::Let(data, array.data.clone()));
+                self.push(Stm::Let(owner, array.owner.clone()));
+                let mut dims = Vec::new();
+                for (axis, dim) in array.dims.iter().enumerate() {
+                    dims.push(match fixed {
+                        true => SlotDim::Fixed(dim.clone()),
+                        false => {
+                            let local = self.local(&format!("{name}_n{axis}"), Ty::Prim(Prim::I64));
+                            self.push(Stm::Let(local, dim.clone()));
+                            SlotDim::Varying(local)
+                        }
+                    });
+                }
+                Slot::Array { elem: array.elem, data, owner, dims }
+            }
+            Value::Handle(_) => Slot::Scalar(Local(0)),
+        }
+    }
+
+    /// The value in the slot now, in locals that do not change.
+    pub(crate) fn read_slot(&mut self, name: &str, slot: &Slot) -> Value {
+        match slot {
+            Slot::Scalar(local) => {
+                let ty = self.type_of(&Exp::Local(*local));
+                Value::Scalar(self.bind(name, ty, Exp::Local(*local)))
+            }
+            Slot::Sum(local, id) => Value::Sum(self.bind(name, Ty::Sum(*id), Exp::Local(*local)), *id),
+            Slot::Array { elem, data, owner, dims } => {
+                let data = self.bind(name, Ty::Data(*elem), Exp::Local(*data));
+                let owner = self.bind(&format!("{name}_owner"), Ty::Owner, Exp::Local(*owner));
+                let mut sizes = Vec::new();
+                for dim in dims {
+                    sizes.push(match dim {
+                        SlotDim::Fixed(exp) => exp.clone(),
+                        SlotDim::Varying(local) => {
+                            let dim = self.local(&format!("{name}_n"), Ty::Prim(Prim::I64));
+                            self.push(Stm::Let(dim, Exp::Local(*local)));
+                            self.not_negative.insert(dim);
+                            Exp::Local(dim)
+                        }
+                    });
+                }
+                Value::Array(Array { elem: *elem, data, owner, dims: sizes, strides: None })
+            }
+        }
+    }
+
+    /// Puts values into slots, all at once.
+    pub(crate) fn assign_slots(&mut self, slots: &[Slot], values: &[Value]) {
+        let pairs: Vec<(Local, Exp)> = slots.iter().zip(values).flat_map(|(slot, value)| assignments(slot, value)).collect();
+        if let [(local, exp)] = pairs.as_slice() {
+            self.push(Stm::Assign(*local, exp.clone()));
+            return;
+        }
+        // What is read may be what another assignment writes, but only if it is a slot itself.
+        let written: Vec<Local> = pairs.iter().map(|(local, _)| *local).collect();
+        let mut ready = Vec::new();
+        for (local, exp) in pairs {
+            if exp == Exp::Local(local) {
+                continue;
+            }
+            let mut clashes = false;
+            exp.for_each_local(&mut |used| clashes |= written.contains(&used));
+            let exp = match clashes {
+                true => {
+                    let ty = self.type_of(&Exp::Local(local));
+                    self.bind("next", ty, exp)
+                }
+                false => exp,
+            };
+            ready.push((local, exp));
+        }
+        ready.into_iter().for_each(|(local, exp)| self.push(Stm::Assign(local, exp)));
+    }
+
+    // Spaces
+
+    fn bounds_of(&mut self, space: &[Axis]) -> Vec<Exp> {
+        space
+            .iter()
+            .map(|axis| {
+                let size = self.scalar(&axis.size);
+                self.extent(&size)
+            })
+            .collect()
+    }
+
+    /// Opens a loop per axis; returns the indices.
+    fn open_space(&mut self, space: &[Axis], bounds: &[Exp]) -> Vec<Exp> {
+        let mut indices = Vec::new();
+        for (axis, bound) in space.iter().zip(bounds) {
+            let name = self.var_name(axis.var);
+            let index = self.open_loop(&name, Prim::I64, bound.clone());
+            self.set(axis.var, Value::Scalar(Exp::Local(index)));
+            indices.push(Exp::Local(index));
+        }
+        indices
+    }
+
+    fn close_space(&mut self, space: &[Axis], innermost: Mark) {
+        let mut mark = innermost;
+        for _ in space {
+            self.close_loop(std::mem::replace(&mut mark, Mark::Sequential));
+        }
+    }
+
+    // Forms
+
+    pub(super) fn build(
+        &mut self,
+        statement: &'p Statement,
+        space: &'p [Axis],
+        body: &'p Block,
+        inner: &'p [Vec<Size>],
+        deaths: &Deaths,
+    ) {
+        let bounds = self.bounds_of(space);
+        let mut stated = inner.iter();
+        let (mut collectors, mut with_values) = (Vec::new(), Vec::new());
+        for binder in &statement.binders {
+            let holds_values = !is_unit(&binder.ty, space.len());
+            let sizes: &[Size] = match holds_values {
+                true => stated.next().map_or(&[], Vec::as_slice),
+                false => &[],
+            };
+            if holds_values {
+                with_values.push(collectors.len());
+            }
+            let collector = self.collect(binder, Some(bounds.clone()), space.len(), sizes);
+            collectors.push(collector);
+        }
+        let indices = self.open_space(space, &bounds);
+        let position =
+            indices.iter().zip(&bounds).fold(Exp::i64(0), |at, (index, bound)| at.mul(bound.clone()).add(index.clone()));
+        let position = match with_values.is_empty() {
+            true => position,
+            false => self.size_local("at", position),
+        };
+        self.release_roots(at_entry(deaths, 0));
+        for (number, result) in with_values.iter().zip(&body.results) {
+            self.offer_row(&collectors[*number], &position, result, body);
+        }
+        self.statements(body);
+        let mut uses = self.result_uses(body);
+        for (number, result) in with_values.iter().zip(&body.results) {
+            self.collect_element(&collectors[*number], &position, result, &mut uses);
+        }
+        self.end_block(body);
+        self.close_space(space, Mark::Independent);
+        for (binder, collector) in statement.binders.iter().zip(collectors) {
+            let array = self.collected(collector);
+            self.set(binder.var, Value::Array(array));
+        }
+    }
+
+    pub(super) fn reduce(
+        &mut self,
+        statement: &'p Statement,
+        space: &'p [Axis],
+        op: &'p Lambda,
+        neutral: &[Atom],
+        body: &'p Block,
+        deaths: &Deaths,
+    ) {
+        let mut uses = self.statement_uses(statement, deaths);
+        let bounds = self.bounds_of(space);
+        if let (Some((combine, prim_op)), [neutral], [binder], [element]) =
+            (simple_operator(op), neutral, statement.binders.as_slice(), body.results.as_slice())
+        {
+            let start = self.scalar(neutral);
+            let name = self.var_name(binder.var);
+            let total = self.local(&name, Ty::Prim(prim_op.result()));
+            self.push(Stm::Let(total, start));
+            self.open_space(space, &bounds);
+            self.release_roots(at_entry(deaths, 0));
+            self.statements(body);
+            let element = self.scalar(element);
+            self.push(Stm::Assign(total, Exp::Prim(prim_op, vec![Exp::Local(total), element])));
+            self.end_block(body);
+            let prim = prim_op.result();
+            let exact = prim != Prim::F16 && !(self.shared.strict && prim.is_float());
+            let mark = match combine {
+                Some(combine) if exact => Mark::Reduction(vec![(combine, total)]),
+                _ => Mark::Sequential,
+            };
+            self.close_space(space, mark);
+            self.set(binder.var, Value::Scalar(Exp::Local(total)));
+            return;
+        }
+        let slots = self.fold_slots(op, neutral, &mut uses);
+        self.open_space(space, &bounds);
+        self.fold_step(op, body, deaths, &slots);
+        self.close_space(space, Mark::Sequential);
+        for (binder, slot) in statement.binders.iter().zip(&slots) {
+            let value = slot_value(slot);
+            self.set(binder.var, value);
+        }
+    }
+
+    fn fold_slots(&mut self, op: &Lambda, neutral: &[Atom], uses: &mut Uses) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for (atom, param) in neutral.iter().zip(&op.params) {
+            let value = self.take_row_major(atom, uses);
+            let name = self.var_name(param.var);
+            slots.push(self.slot(&format!("{name}_acc"), &value, true));
+        }
+        slots
+    }
+
+    /// One element: the body, then the operator on the slots and what the body gave.
+    fn fold_step(&mut self, op: &'p Lambda, body: &'p Block, deaths: &Deaths, slots: &[Slot]) {
+        self.release_roots(at_entry(deaths, 0));
+        self.statements(body);
+        let mut uses = self.result_uses(body);
+        let (left, right) = op.params.split_at(slots.len().min(op.params.len()));
+        for (param, result) in right.iter().zip(&body.results) {
+            let value = self.take(result, &mut uses);
+            self.set(param.var, value);
+        }
+        self.end_block(body);
+        for (param, slot) in left.iter().zip(slots) {
+            let name = self.var_name(param.var);
+            let value = self.read_slot(&name, slot);
+            self.set(param.var, value);
+        }
+        self.release_roots(at_entry(deaths, 1));
+        self.statements(&op.body);
+        let mut uses = self.result_uses(&op.body);
+        let mut values = Vec::new();
+        for (result, slot) in op.body.results.iter().zip(slots) {
+            let value = self.take_row_major(result, &mut uses);
+            if let (Value::Array(array), Slot::Array { dims, .. }) = (&value, slot) {
+                let wanted: Vec<Exp> = dims.iter().map(slot_dim).collect();
+                self.check_shapes(&array.dims, &wanted, FailKind::Operator);
+            }
+            values.push(value);
+        }
+        self.end_block(&op.body);
+        self.assign_slots(slots, &values);
+    }
+
+    pub(super) fn scan(
+        &mut self,
+        statement: &'p Statement,
+        axis: &'p Axis,
+        op: &'p Lambda,
+        neutral: &[Atom],
+        body: &'p Block,
+        deaths: &Deaths,
+    ) {
+        let mut uses = self.statement_uses(statement, deaths);
+        let space = std::slice::from_ref(axis);
+        let bounds = self.bounds_of(space);
+        let mut arrays = Vec::new();
+        for (binder, neutral) in statement.binders.iter().zip(neutral) {
+            let inner = match self.value(neutral) {
+                Value::Array(array) => array.dims,
+                _ => Vec::new(),
+            };
+            let elem = match &binder.ty {
+                Type::Array(array) => self.shared.layouts.elem(array),
+                _ => Elem::Unit,
+            };
+            let name = self.var_name(binder.var);
+            let dims = [bounds.clone(), inner].concat();
+            arrays.push(self.new_array(binder.var, &name, elem, dims));
+        }
+        let slots = self.fold_slots(op, neutral, &mut uses);
+        let indices = self.open_space(space, &bounds);
+        self.fold_step(op, body, deaths, &slots);
+        for (array, slot) in arrays.iter().zip(&slots) {
+            let value = slot_value(slot);
+            match &value {
+                Value::Array(row) => {
+                    let part = self.part("row", array, &indices);
+                    self.copy_elements(&part, row);
+                }
+                value => {
+                    self.retain(value);
+                    let at = self.offset(array, &indices);
+                    let value = super::arrays::scalar_of(value);
+                    self.push(Stm::Store { data: array.data.clone(), at, value });
+                }
+            }
+        }
+        self.close_space(space, Mark::Sequential);
+        for slot in &slots {
+            let value = slot_value(slot);
+            self.release(&value);
+        }
+        for (binder, array) in statement.binders.iter().zip(arrays) {
+            self.set(binder.var, Value::Array(array));
+        }
+    }
+
+    fn targets(&mut self, statement: &Statement, dest: &[Atom], uses: &mut Uses) -> Vec<Array> {
+        let mut targets = Vec::new();
+        for (binder, dest) in statement.binders.iter().zip(dest) {
+            let name = self.var_name(binder.var);
+            targets.push(self.make_unique(&name, dest, uses));
+        }
+        targets
+    }
+
+    /// Whether the indices are outside the array.
+    fn outside(&self, array: &Array, indices: &[Exp]) -> Exp {
+        let tests = indices.iter().zip(&array.dims).map(|(index, dim)| Exp::test(Test::Outside, index.clone(), dim.clone()));
+        tests.reduce(Exp::or).unwrap_or(Exp::Const(Const::Bool(false)))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of the form")]
+    pub(super) fn hist(
+        &mut self,
+        statement: &'p Statement,
+        space: &'p [Axis],
+        dest: &[Atom],
+        rank: usize,
+        op: &'p Lambda,
+        body: &'p Block,
+        deaths: &Deaths,
+    ) {
+        let mut uses = self.statement_uses(statement, deaths);
+        let bounds = self.bounds_of(space);
+        let targets = self.targets(statement, dest, &mut uses);
+        self.open_space(space, &bounds);
+        self.release_roots(at_entry(deaths, 0));
+        self.statements(body);
+        let mut uses = self.result_uses(body);
+        let (indices, values) = body.results.split_at(rank.min(body.results.len()));
+        let indices: Vec<Exp> = indices.iter().map(|index| self.scalar(index)).collect();
+        let (left, right) = op.params.split_at(targets.len().min(op.params.len()));
+        let mut given = Vec::new();
+        for (param, value) in right.iter().zip(values) {
+            let value = self.take(value, &mut uses);
+            self.set(param.var, value.clone());
+            given.push(value);
+        }
+        self.end_block(body);
+        let Some(first) = targets.first() else {
+            self.close_space(space, Mark::Sequential);
+            return;
+        };
+        let condition = Exp::Not(Box::new(self.outside(first, &indices)));
+        self.open_branch();
+        for (param, target) in left.iter().zip(&targets) {
+            let old = match indices.len() == target.dims.len() {
+                // The operator owns its operands; this one is a copy of a reference that stays in the array.
+                true => {
+                    let value = self.load(target, &indices);
+                    self.retain(&value);
+                    value
+                }
+                false => {
+                    let part = self.part("old", target, &indices);
+                    Value::Array(self.compact(&part))
+                }
+            };
+            self.set(param.var, old);
+        }
+        self.release_roots(at_entry(deaths, 1));
+        self.statements(&op.body);
+        let mut uses = self.result_uses(&op.body);
+        for (target, result) in targets.iter().zip(&op.body.results) {
+            self.write_result(target, &indices, result, &mut uses);
+        }
+        self.end_block(&op.body);
+        let then = self.close_branch();
+        self.open_branch();
+        given.iter().for_each(|value| self.release(value));
+        let otherwise = self.close_branch();
+        self.push(Stm::If { condition, then, otherwise });
+        self.close_space(space, Mark::Sequential);
+        for (binder, target) in statement.binders.iter().zip(targets) {
+            self.set(binder.var, Value::Array(target));
+        }
+    }
+
+    /// Replaces an element or a part by a result.
+    fn write_result(&mut self, target: &Array, indices: &[Exp], result: &Atom, uses: &mut Uses) {
+        match self.value(result) {
+            Value::Array(from) => {
+                self.pass_by(result, uses);
+                let part = self.part("part", target, indices);
+                self.check_shapes(&from.dims, &part.dims, FailKind::Write);
+                self.overwrite_elements(&part, &from);
+            }
+            _ => {
+                let value = self.take(result, uses);
+                self.replace_element(target, indices, &value);
+            }
+        }
+    }
+
+    pub(super) fn scatter(
+        &mut self,
+        statement: &'p Statement,
+        space: &'p [Axis],
+        dest: &[Atom],
+        rank: usize,
+        body: &'p Block,
+        deaths: &Deaths,
+    ) {
+        let mut uses = self.statement_uses(statement, deaths);
+        let bounds = self.bounds_of(space);
+        let targets = self.targets(statement, dest, &mut uses);
+        self.open_space(space, &bounds);
+        self.release_roots(at_entry(deaths, 0));
+        self.statements(body);
+        let mut uses = self.result_uses(body);
+        let (indices, values) = body.results.split_at(rank.min(body.results.len()));
+        let indices: Vec<Exp> = indices.iter().map(|index| self.scalar(index)).collect();
+        if let Some(first) = targets.first() {
+            let condition = Exp::Not(Box::new(self.outside(first, &indices)));
+            self.open_branch();
+            for (target, result) in targets.iter().zip(values) {
+                match self.value(result) {
+                    Value::Array(_) => self.write_result(target, &indices, result, &mut uses),
+                    value => {
+                        // Taken only where it is written; what dies is released behind the branch.
+                        self.retain(&value);
+                        self.replace_element(target, &indices, &value);
+                    }
+                }
+            }
+            let then = self.close_branch();
+            self.push(Stm::If { condition, then, otherwise: Vec::new() });
+        }
+        self.end_block(body);
+        self.close_space(space, Mark::Sequential);
+        for (binder, target) in statement.binders.iter().zip(targets) {
+            self.set(binder.var, Value::Array(target));
+        }
+    }
+}
+
+pub(crate) fn at_entry(deaths: &Deaths, block: usize) -> &[chadwick_core::Var] {
+    deaths.at_entry.get(block).map_or(&[], Vec::as_slice)
+}
+
+/// Whether an array over so many axes holds nothing but units.
+fn is_unit(ty: &Type, axes: usize) -> bool {
+    match ty {
+        Type::Array(array) => array.element == chadwick_core::Element::Unit && array.dims.len() == axes,
+        _ => false,
+    }
+}
+
+pub(crate) fn slot_dim(dim: &SlotDim) -> Exp {
+    match dim {
+        SlotDim::Fixed(exp) => exp.clone(),
+        SlotDim::Varying(local) => Exp::Local(*local),
+    }
+}
+
+/// What is in a slot that changes no more.
+pub(crate) fn slot_value(slot: &Slot) -> Value {
+    match slot {
+        Slot::Scalar(local) => Value::Scalar(Exp::Local(*local)),
+        Slot::Sum(local, id) => Value::Sum(Exp::Local(*local), *id),
+        Slot::Array { elem, data, owner, dims } => Value::Array(Array {
+            elem: *elem,
+            data: Exp::Local(*data),
+            owner: Exp::Local(*owner),
+            dims: dims.iter().map(slot_dim).collect(),
+            strides: None,
+        }),
+    }
+}
+
+fn assignments(slot: &Slot, value: &Value) -> Vec<(Local, Exp)> {
+    match (slot, value) {
+        (Slot::Scalar(local), Value::Scalar(exp)) | (Slot::Sum(local, _), Value::Sum(exp, _)) => vec![(*local, exp.clone())],
+        (Slot::Array { data, owner, dims, .. }, Value::Array(array)) => {
+            let mut pairs = vec![(*data, array.data.clone()), (*owner, array.owner.clone())];
+            for (dim, size) in dims.iter().zip(&array.dims) {
+                if let SlotDim::Varying(local) = dim {
+                    pairs.push((*local, size.clone()));
+                }
+            }
+            pairs
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The operator if it is one primitive operation on its parameters in order, and how partial results combine.
+fn simple_operator(op: &Lambda) -> Option<(Option<Combine>, PrimOp)> {
+    let ([left, right], [statement], [Atom::Var(result)]) =
+        (op.params.as_slice(), op.body.statements.as_slice(), op.body.results.as_slice())
+    else {
+        return None;
+    };
+    let (Op::Prim(prim_op @ PrimOp::Binary(binary, prim), args), [binder]) = (&statement.op, statement.binders.as_slice()) else {
+        return None;
+    };
+    let in_order = args.as_slice() == [Atom::Var(left.var), Atom::Var(right.var)];
+    if binder.var != *result || !in_order {
+        return None;
+    }
+    let combine = match binary {
+        BinaryOp::Add => Some(Combine::Add),
+        BinaryOp::Mul => Some(Combine::Multiply),
+        BinaryOp::And => Some(Combine::And),
+        BinaryOp::Or => Some(Combine::Or),
+        BinaryOp::Xor if *prim != Prim::Bool => Some(Combine::Xor),
+        BinaryOp::Min | BinaryOp::Max => None,
+        _ => return None,
+    };
+    Some((combine, *prim_op))
+}

@@ -1,0 +1,425 @@
+//! Loop IR: what Core becomes before it is C.
+//!
+//! A function is a tree of statements over typed locals. An array is not one value but several locals (a pointer to its first element,
+//! the block that owns its memory, one size per dimension), so that views cost nothing and loops see plain pointers. Every allocation,
+//! every count of a reference and every check is a statement.
+//!
+//! Memory: a block carries a reference count; a variable that owns a block gives its reference away at its last use. An array whose
+//! block has one reference may be written in place. Arguments of entry points have no block and are never written. When a run fails, no
+//! statement cleans up: whoever made the call frees all memory of the run at once.
+
+use chadwick_core::{Const, Prim, PrimOp};
+
+/// Index of a local in [`Function::locals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Local(pub u32);
+
+/// Index of a place in the program that can fail, in the table of sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SiteId(pub u32);
+
+/// Index of a sum type in the table of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SumId(pub u32);
+
+/// What an array holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Elem {
+    Prim(Prim),
+    Unit,
+    Sum(SumId),
+}
+
+/// The type of a local, of a field, or of what a pointer points to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ty {
+    Prim(Prim),
+    /// A pointer to elements.
+    Data(Elem),
+    /// The block that owns elements, or null for what is not counted.
+    Owner,
+    /// A sum: a structure, or a pointer to one where the type is recursive.
+    Sum(SumId),
+    /// A row-major array as one value, in fields of sums and at the border.
+    Array(Elem, usize),
+    /// A pointer to a value of the type.
+    Place(Box<Ty>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exp {
+    Local(Local),
+    Const(Const),
+    Null,
+    Prim(PrimOp, Vec<Exp>),
+    /// Arithmetic on sizes and offsets, in `i64`.
+    Add(Box<Exp>, Box<Exp>),
+    Sub(Box<Exp>, Box<Exp>),
+    Mul(Box<Exp>, Box<Exp>),
+    /// The larger of the value and zero.
+    AtLeastZero(Box<Exp>),
+    Test(Test, Box<Exp>, Box<Exp>),
+    And(Box<Exp>, Box<Exp>),
+    Or(Box<Exp>, Box<Exp>),
+    Not(Box<Exp>),
+    Select(Box<Exp>, Box<Exp>, Box<Exp>),
+    /// The element at a position.
+    Load(Box<Exp>, Box<Exp>),
+    /// A pointer to the element at a position.
+    At(Box<Exp>, Box<Exp>),
+    /// What a pointer points to, or where something is.
+    Deref(Box<Exp>),
+    AddressOf(Box<Exp>),
+    /// Of a sum: its constructor, and a field of the payload.
+    Tag(Box<Exp>, SumId),
+    Payload {
+        sum: Box<Exp>,
+        id: SumId,
+        tag: u32,
+        field: usize,
+    },
+    /// Parts of an array that is one value.
+    Part(Box<Exp>, Part),
+    /// An array as one value, of its parts.
+    Array {
+        elem: Elem,
+        data: Box<Exp>,
+        owner: Box<Exp>,
+        dims: Vec<Exp>,
+    },
+    /// A function of the runtime header.
+    Runtime(&'static str, Vec<Exp>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Data,
+    Owner,
+    Dim(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    Equal,
+    NotEqual,
+    Less,
+    /// As unsigned numbers: `i` is no index into `n` elements.
+    Outside,
+}
+
+/// What is known about the iterations of a loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    Sequential,
+    /// No iteration reads what another one writes.
+    Independent,
+    /// Independent but for these accumulators, whose operation is associative and commutative.
+    Reduction(Vec<(Combine, Local)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    Add,
+    Multiply,
+    And,
+    Or,
+    Xor,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stm {
+    Let(Local, Exp),
+    /// A local that is assigned later; starts as zeros.
+    Declare(Local),
+    Assign(Local, Exp),
+    Store {
+        data: Exp,
+        at: Exp,
+        value: Exp,
+    },
+    /// Writes to a place given as an expression.
+    Put {
+        place: Exp,
+        value: Exp,
+    },
+    For {
+        index: Local,
+        bound: Exp,
+        body: Vec<Stm>,
+        mark: Mark,
+    },
+    /// Runs until a [`Stm::BreakUnless`].
+    Forever(Vec<Stm>),
+    BreakUnless(Exp),
+    If {
+        condition: Exp,
+        then: Vec<Stm>,
+        otherwise: Vec<Stm>,
+    },
+    Switch {
+        tag: Exp,
+        cases: Vec<(u32, Vec<Stm>)>,
+        otherwise: Vec<Stm>,
+    },
+    Call {
+        function: usize,
+        args: Vec<Exp>,
+        results: Vec<Local>,
+        site: SiteId,
+    },
+    /// A block for elements, and the pointer to the first one.
+    Alloc {
+        owner: Local,
+        data: Local,
+        elem: Elem,
+        dims: Vec<Exp>,
+        zeroed: bool,
+        site: SiteId,
+    },
+    /// Makes room for one more row of so many elements behind `count` rows.
+    Grow {
+        owner: Local,
+        data: Local,
+        elem: Elem,
+        count: Exp,
+        row: Exp,
+        site: SiteId,
+    },
+    /// A new value of a recursive sum.
+    AllocNode {
+        node: Local,
+        sum: SumId,
+        site: SiteId,
+    },
+    Retain(Exp, Counted),
+    Release(Exp, Counted),
+    /// A function of the runtime header without a result.
+    Run(&'static str, Vec<Exp>),
+    /// One that may fail.
+    Try(&'static str, Vec<Exp>, SiteId),
+    /// A function made for a sum type that may fail.
+    TrySum(SumFunction, SumId, Vec<Exp>, SiteId),
+    /// A function made for the elements of an array.
+    CopyElements {
+        elem: Elem,
+        to: Exp,
+        from: Exp,
+        count: Exp,
+    },
+    /// Fails if the condition holds.
+    Fail {
+        condition: Exp,
+        kind: FailKind,
+        values: Vec<Exp>,
+        site: SiteId,
+    },
+    /// Appends a value to the stream of values for the host.
+    Write(Exp, Ty),
+    /// Gives the written values to the host.
+    Trace(SiteId),
+    /// Looks at the clock now and then.
+    Tick(SiteId),
+    Comment(String),
+}
+
+/// What has references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Block(Elem),
+    Sum(SumId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumFunction {
+    /// `(place, value)`: adds the value to what is there.
+    AddTo,
+    /// `(place)`: makes what is there writable.
+    MakeUnique,
+}
+
+/// Why a run fails; the numbers are known to the runtime crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum FailKind {
+    /// index, size
+    Index = 1,
+    /// count, start, stride, size
+    Slice = 2,
+    /// found shape, then the shape of the other elements
+    Irregular = 3,
+    /// found shape and stated shape, where no element is known yet
+    IrregularFirst = 4,
+    /// old shape, new shape; the rank of the old one first
+    Reshape = 5,
+    /// two shapes
+    Concat = 6,
+    /// found shape, shape of the part
+    Write = 7,
+    /// two shapes
+    AddShapes = 8,
+    /// shape of the operator's result, shape of the neutral element
+    Operator = 9,
+    DivisionByZero = 10,
+    NegativeExponent = 11,
+    Assertion = 12,
+    Memory = 13,
+    Deadline = 14,
+    Depth = 15,
+    /// An accumulation into another constructor.
+    OtherConstructor = 16,
+    /// A sum of values of different constructors.
+    AddConstructors = 17,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalInfo {
+    pub name: String,
+    pub ty: Ty,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    pub name: String,
+    pub locals: Vec<LocalInfo>,
+    pub params: Vec<Local>,
+    /// Types of the results, each behind a pointer parameter.
+    pub results: Vec<Ty>,
+    pub body: Vec<Stm>,
+    /// What is returned, in order of `results`.
+    pub returned: Vec<Exp>,
+    /// Scalars that are read at entry and written back at exit: accumulators of the caller. Pairs of the parameter and its local.
+    pub written_back: Vec<(Local, Local)>,
+    /// Whether a call may lead back here.
+    pub recursive: bool,
+    pub site: SiteId,
+    /// Comment in front: where it comes from.
+    pub comment: String,
+    /// Whether it is called from outside, through the table of entry points.
+    pub entry: Option<usize>,
+}
+
+impl Exp {
+    pub fn i64(value: i64) -> Exp {
+        Exp::Const(Const::I64(value))
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Exp::Const(Const::I64(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::should_implement_trait, reason = "builds an expression, simplified")]
+    pub fn add(self, other: Exp) -> Exp {
+        match (self.as_i64(), other.as_i64()) {
+            (Some(0), _) => other,
+            (_, Some(0)) => self,
+            (Some(a), Some(b)) => Exp::i64(a.wrapping_add(b)),
+            _ => Exp::Add(Box::new(self), Box::new(other)),
+        }
+    }
+
+    #[expect(clippy::should_implement_trait, reason = "builds an expression, simplified")]
+    pub fn sub(self, other: Exp) -> Exp {
+        match (self.as_i64(), other.as_i64()) {
+            (_, Some(0)) => self,
+            (Some(a), Some(b)) => Exp::i64(a.wrapping_sub(b)),
+            _ => Exp::Sub(Box::new(self), Box::new(other)),
+        }
+    }
+
+    #[expect(clippy::should_implement_trait, reason = "builds an expression, simplified")]
+    pub fn mul(self, other: Exp) -> Exp {
+        match (self.as_i64(), other.as_i64()) {
+            (Some(0), _) | (_, Some(0)) => Exp::i64(0),
+            (Some(1), _) => other,
+            (_, Some(1)) => self,
+            (Some(a), Some(b)) => Exp::i64(a.wrapping_mul(b)),
+            _ => Exp::Mul(Box::new(self), Box::new(other)),
+        }
+    }
+
+    pub fn at_least_zero(self) -> Exp {
+        match self.as_i64() {
+            Some(value) => Exp::i64(value.max(0)),
+            None => Exp::AtLeastZero(Box::new(self)),
+        }
+    }
+
+    pub fn test(test: Test, left: Exp, right: Exp) -> Exp {
+        Exp::Test(test, Box::new(left), Box::new(right))
+    }
+
+    pub fn and(self, other: Exp) -> Exp {
+        Exp::And(Box::new(self), Box::new(other))
+    }
+
+    pub fn or(self, other: Exp) -> Exp {
+        Exp::Or(Box::new(self), Box::new(other))
+    }
+
+    pub fn load(data: Exp, at: Exp) -> Exp {
+        Exp::Load(Box::new(data), Box::new(at))
+    }
+
+    pub fn at(data: Exp, at: Exp) -> Exp {
+        match at.as_i64() {
+            Some(0) => data,
+            _ => Exp::At(Box::new(data), Box::new(at)),
+        }
+    }
+
+    pub fn deref(self) -> Exp {
+        match self {
+            Exp::AddressOf(place) => *place,
+            other => Exp::Deref(Box::new(other)),
+        }
+    }
+
+    pub fn address(self) -> Exp {
+        match self {
+            Exp::Deref(pointer) => *pointer,
+            Exp::Load(data, at) => Exp::at(*data, *at),
+            other => Exp::AddressOf(Box::new(other)),
+        }
+    }
+
+    pub fn part(self, part: Part) -> Exp {
+        Exp::Part(Box::new(self), part)
+    }
+
+    /// Does something to every local inside.
+    pub fn for_each_local(&self, visit: &mut dyn FnMut(Local)) {
+        match self {
+            Exp::Local(local) => visit(*local),
+            Exp::Const(_) | Exp::Null => {}
+            Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter().for_each(|arg| arg.for_each_local(visit)),
+            Exp::Add(a, b)
+            | Exp::Sub(a, b)
+            | Exp::Mul(a, b)
+            | Exp::Test(_, a, b)
+            | Exp::And(a, b)
+            | Exp::Or(a, b)
+            | Exp::Load(a, b)
+            | Exp::At(a, b) => {
+                a.for_each_local(visit);
+                b.for_each_local(visit);
+            }
+            Exp::AtLeastZero(a) | Exp::Not(a) | Exp::Deref(a) | Exp::AddressOf(a) | Exp::Tag(a, _) | Exp::Part(a, _) => {
+                a.for_each_local(visit);
+            }
+            Exp::Payload { sum, .. } => sum.for_each_local(visit),
+            Exp::Select(a, b, c) => {
+                a.for_each_local(visit);
+                b.for_each_local(visit);
+                c.for_each_local(visit);
+            }
+            Exp::Array { data, owner, dims, .. } => {
+                data.for_each_local(visit);
+                owner.for_each_local(visit);
+                dims.iter().for_each(|dim| dim.for_each_local(visit));
+            }
+        }
+    }
+}

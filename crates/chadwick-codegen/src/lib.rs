@@ -1,0 +1,140 @@
+//! First-order Core to C, by way of Loop IR.
+//!
+//! [`generate`] takes a program without functions as data and without derivative operators, and gives the text of one C file that
+//! depends on nothing but the C library. Every function that an entry point needs becomes a C function; [`ir`] says what is between.
+
+mod borrow;
+mod c;
+mod emit;
+pub mod ir;
+mod layout;
+mod liveness;
+
+pub use c::special_operation;
+
+use chadwick_core::{Block, Op, Program, Type};
+use chadwick_source::{Name, Span};
+use liveness::Liveness;
+use rustc_hash::FxHashSet;
+
+/// How code is generated.
+pub struct Config<'a> {
+    /// Floating point as the interpreter does it: source order, no contraction.
+    pub strict: bool,
+    /// The line of source text that a span is about, for comments.
+    pub source_line: &'a dyn Fn(Span) -> Option<String>,
+}
+
+/// A program as C, with what the runtime must know about it.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    pub c: String,
+    /// Places that can fail or speak, by number.
+    pub sites: Vec<Site>,
+    /// In the order of the program's entry points.
+    pub entries: Vec<Signature>,
+    /// Whether calls may nest deeply.
+    pub recursive: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Signature {
+    pub params: Vec<Type>,
+    pub results: Vec<Type>,
+}
+
+/// A place in the program.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub function: Name,
+    pub span: Span,
+    pub kind: SiteKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum SiteKind {
+    Plain,
+    /// The message; values are in the stream.
+    Assertion(Vec<MessageText>),
+    /// The tag, and the types of the values in the stream.
+    Trace(Name, Vec<Type>),
+}
+
+#[derive(Clone, Debug)]
+pub enum MessageText {
+    Text(String),
+    Value(Type),
+}
+
+/// Generates the C of a program.
+pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
+    let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();
+    let owned = borrow::owned_parameters(program, &liveness);
+    let calls = call_graph(program);
+    let recursive: Vec<bool> = (0..calls.len()).map(|function| reachable(&calls, &calls[function]).contains(&function)).collect();
+    let roots: Vec<usize> = program.entries.iter().map(|entry| entry.function.0 as usize).collect();
+    let wanted = reachable(&calls, &roots);
+    let mut shared = emit::Shared::new(program, &liveness, &owned, &recursive, config.strict, config.source_line);
+    let functions = loop {
+        shared.restart();
+        let functions: Vec<(usize, ir::Function)> =
+            wanted_in_order(&wanted).into_iter().map(|number| (number, emit::emit_function(&mut shared, number))).collect();
+        if !shared.changed {
+            break functions;
+        }
+    };
+    let mut entries = Vec::new();
+    for entry in &program.entries {
+        let Some(function) = program.functions.get(entry.function.0 as usize) else { continue };
+        entries.push(Signature {
+            params: function.params.iter().map(|param| param.ty.clone()).collect(),
+            results: function.results.clone(),
+        });
+    }
+    let c = c::print(program, &functions, &mut shared, &owned);
+    Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]) }
+}
+
+fn wanted_in_order(wanted: &FxHashSet<usize>) -> Vec<usize> {
+    let mut order: Vec<usize> = wanted.iter().copied().collect();
+    order.sort_unstable();
+    order
+}
+
+/// The functions that each function calls.
+fn call_graph(program: &Program) -> Vec<Vec<usize>> {
+    fn calls(block: &Block, found: &mut Vec<usize>) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            for statement in &block.statements {
+                if let Op::Call { function, .. } = &statement.op {
+                    found.push(function.0 as usize);
+                }
+                liveness::running_scopes(&statement.op).iter().for_each(|scope| calls(scope.block, found));
+            }
+        });
+    }
+    program
+        .functions
+        .iter()
+        .map(|function| {
+            let mut found = Vec::new();
+            calls(&function.body, &mut found);
+            found.sort_unstable();
+            found.dedup();
+            found.retain(|callee| *callee < program.functions.len());
+            found
+        })
+        .collect()
+}
+
+/// What can be reached from the functions, themselves included.
+fn reachable(calls: &[Vec<usize>], from: &[usize]) -> FxHashSet<usize> {
+    let mut seen: FxHashSet<usize> = FxHashSet::default();
+    let mut waiting: Vec<usize> = from.to_vec();
+    while let Some(function) = waiting.pop() {
+        if function < calls.len() && seen.insert(function) {
+            waiting.extend(&calls[function]);
+        }
+    }
+    seen
+}

@@ -1,0 +1,114 @@
+//! Compiled code on disk, by a hash of what it was made from.
+//!
+//! A file appears under its name only when it is complete (it is renamed into place), so readers need no lock. Whoever makes one holds a
+//! lock on a file beside it, so that two processes that want the same do the work once.
+
+use crate::compiler::CompilerError;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// A directory of compiled code that is kept below a size.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    directory: PathBuf,
+    limit: u64,
+}
+
+const DEFAULT_LIMIT: u64 = 1 << 30;
+
+/// How many files are added between two looks at the size.
+const LOOK_EVERY: u64 = 64;
+
+static ADDED: AtomicU64 = AtomicU64::new(0);
+
+impl Cache {
+    pub fn new(directory: impl Into<PathBuf>, limit: u64) -> Cache {
+        Cache { directory: directory.into(), limit }
+    }
+
+    /// `CHADWICK_CACHE_DIR`, or a directory where the system keeps such things; `CHADWICK_CACHE_LIMIT` bytes, or 1 GiB.
+    pub fn standard() -> Cache {
+        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let directory = from("CHADWICK_CACHE_DIR")
+            .or_else(|| from("XDG_CACHE_HOME").map(|path| path.join("chadwick")))
+            .or_else(|| from("HOME").map(|path| path.join(".cache").join("chadwick")))
+            .unwrap_or_else(|| std::env::temp_dir().join("chadwick-cache"));
+        let limit = std::env::var("CHADWICK_CACHE_LIMIT").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LIMIT);
+        Cache { directory, limit }
+    }
+
+    /// The file made from these texts; `make` gets a path for a source text and the path to write to.
+    pub fn get(
+        &self,
+        made_from: &[&str],
+        make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
+    ) -> Result<PathBuf, CompilerError> {
+        let key = key(made_from);
+        let path = self.directory.join(format!("{key}.so"));
+        if self.use_existing(&path) {
+            return Ok(path);
+        }
+        let problem = |error: std::io::Error| CompilerError::Io(format!("{}: {error}", self.directory.display()));
+        fs::create_dir_all(&self.directory).map_err(problem)?;
+        let lock_path = self.directory.join(format!("{key}.lock"));
+        let lock = File::create(&lock_path).map_err(problem)?;
+        lock.lock().map_err(problem)?;
+        // Somebody else may have made it while we waited.
+        if self.use_existing(&path) {
+            return Ok(path);
+        }
+        let unique = format!("{key}.{}.{}", std::process::id(), ADDED.fetch_add(1, Ordering::Relaxed));
+        let (source, target) = (self.directory.join(format!("{unique}.c")), self.directory.join(format!("{unique}.tmp")));
+        let made = make(&source, &target);
+        let _ = fs::remove_file(&source);
+        let result = made.and_then(|()| fs::rename(&target, &path).map_err(problem));
+        let _ = fs::remove_file(&target);
+        let _ = fs::remove_file(&lock_path);
+        drop(lock);
+        if ADDED.load(Ordering::Relaxed) % LOOK_EVERY == 1 {
+            self.shrink(&path);
+        }
+        result.map(|()| path)
+    }
+
+    /// Whether the file is there; marks it as used.
+    fn use_existing(&self, path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        let _ = file.set_modified(SystemTime::now());
+        true
+    }
+
+    /// Removes the files that were not used for longest, until the rest fits.
+    fn shrink(&self, keep: &Path) {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let data = entry.metadata().ok()?;
+                Some((data.modified().ok()?, data.len(), entry.path()))
+            })
+            .collect();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        files.sort();
+        for (_, size, path) in files {
+            if total <= self.limit {
+                break;
+            }
+            if path != keep && path.extension().is_some_and(|extension| extension == "so") && fs::remove_file(&path).is_ok() {
+                total = total.saturating_sub(size);
+            }
+        }
+    }
+}
+
+fn key(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.finalize().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,350 @@
+//! A loaded program.
+
+use crate::compiler::{Compiler, CompilerError};
+use crate::failure::{self, Failure};
+use crate::{Cache, Options, decode, stack};
+use chadwick_codegen::{Config, Generated, Site, SiteKind};
+use chadwick_core::{Element, Prim, Program, Type};
+use chadwick_interp::{Buffer, Data, ErrorKind, Limits, RuntimeError, Value};
+use chadwick_source::Span;
+use libloading::Library;
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What native code takes and gives: see `rts/runtime.h`.
+#[repr(C)]
+struct RawValue {
+    data: *mut c_void,
+    shape: *mut i64,
+    scalar: u64,
+}
+
+#[repr(C)]
+struct RawError {
+    code: i32,
+    values_count: i32,
+    sites_count: i32,
+    sites: [i32; 64],
+    values: [i64; 64],
+}
+
+#[repr(C)]
+struct RawHost {
+    special: extern "C" fn(u32, f64) -> f64,
+    trace: Option<extern "C" fn(*mut c_void, i32, *const u8, i64)>,
+    data: *mut c_void,
+}
+
+type Context = *mut c_void;
+
+/// The functions of `rts/context.h`.
+struct Functions {
+    close: unsafe extern "C" fn(Context),
+    reset: unsafe extern "C" fn(Context),
+    set_host: unsafe extern "C" fn(Context, *const RawHost),
+    set_limits: unsafe extern "C" fn(Context, i64, i64, i64, *mut u8),
+    last_error: unsafe extern "C" fn(Context) -> *const RawError,
+    stream: unsafe extern "C" fn(Context, *mut i64) -> *const u8,
+    call: unsafe extern "C" fn(Context, i32, *const RawValue, *mut RawValue) -> i32,
+}
+
+type TraceSink = Box<dyn FnMut(&str, &[Value])>;
+
+/// A program in native code, with the memory it runs in.
+pub struct NativeProgram {
+    program: Rc<Program>,
+    generated: Generated,
+    context: Context,
+    functions: Functions,
+    trace: Option<TraceSink>,
+    /// Last, so that it goes when nothing of it is used any more.
+    _library: Library,
+}
+
+/// What a trace callback finds behind its pointer.
+struct Listener<'a> {
+    sink: Option<&'a mut TraceSink>,
+    sites: &'a [Site],
+    program: &'a Program,
+}
+
+extern "C" fn special(operation: u32, x: f64) -> f64 {
+    let operation = chadwick_codegen::special_operation(operation);
+    let value = operation.map(|op| chadwick_core::prim::eval_unary(op, chadwick_core::Const::F64(x)));
+    match value {
+        Some(Ok(chadwick_core::Const::F64(value))) => value,
+        _ => f64::NAN,
+    }
+}
+
+#[expect(unsafe_code, reason = "called by native code with our own pointer")]
+extern "C" fn trace(data: *mut c_void, site: i32, bytes: *const u8, count: i64) {
+    // SAFETY: `data` is the listener that lives on the stack of the call that is running.
+    let listener = unsafe { &mut *data.cast::<Listener<'_>>() };
+    // SAFETY: native code passes the bytes of its stream; there may be none.
+    let bytes = unsafe { bytes_of(bytes, count) };
+    let site = usize::try_from(site).ok().and_then(|site| listener.sites.get(site));
+    let (Some(sink), Some(Site { kind: SiteKind::Trace(tag, types), .. })) = (&mut listener.sink, site) else { return };
+    let mut reader = decode::Reader::new(bytes, listener.program);
+    let values: Option<Vec<Value>> = types.iter().map(|ty| reader.value(ty)).collect();
+    if let Some(values) = values {
+        sink(tag, &values);
+    }
+}
+
+#[expect(unsafe_code, reason = "memory of native code")]
+/// # Safety
+/// The pointer is null or has so many bytes behind it.
+unsafe fn bytes_of<'a>(bytes: *const u8, count: i64) -> &'a [u8] {
+    match (bytes.is_null(), usize::try_from(count)) {
+        // SAFETY: as promised.
+        (false, Ok(count)) => unsafe { std::slice::from_raw_parts(bytes, count) },
+        _ => &[],
+    }
+}
+
+impl NativeProgram {
+    /// Compiles a program of first-order Core, or takes the code from the cache.
+    pub fn compile(
+        program: Rc<Program>,
+        options: Options,
+        cache: &Cache,
+        source_line: &dyn Fn(Span) -> Option<String>,
+    ) -> Result<NativeProgram, CompilerError> {
+        let compiler = Compiler::find()?;
+        let config = Config { strict: options.strict, source_line };
+        let generated = chadwick_codegen::generate(&program, &config);
+        let path = compiler.shared_object(&generated.c, options, cache)?;
+        NativeProgram::load(program, generated, &path)
+    }
+
+    #[expect(unsafe_code, reason = "loads code that we generated")]
+    fn load(program: Rc<Program>, generated: Generated, path: &std::path::Path) -> Result<NativeProgram, CompilerError> {
+        let problem = |error: libloading::Error| CompilerError::Io(format!("{}: {error}", path.display()));
+        // SAFETY: the file is what the compiler made of our C text, which has no initialisers.
+        let library = unsafe { Library::new(path) }.map_err(problem)?;
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: `rts/context.h` defines the function with this type.
+                *unsafe { library.get($name) }.map_err(problem)?
+            };
+        }
+        let open: unsafe extern "C" fn() -> Context = function!(b"cw_open\0");
+        let functions = Functions {
+            close: function!(b"cw_close\0"),
+            reset: function!(b"cw_reset\0"),
+            set_host: function!(b"cw_set_host\0"),
+            set_limits: function!(b"cw_set_limits\0"),
+            last_error: function!(b"cw_last_error\0"),
+            stream: function!(b"cw_stream\0"),
+            call: function!(b"cw_call\0"),
+        };
+        // SAFETY: has no conditions.
+        let context = unsafe { open() };
+        if context.is_null() {
+            return Err(CompilerError::Io(String::from("no memory for native code")));
+        }
+        Ok(NativeProgram { program, generated, context, functions, trace: None, _library: library })
+    }
+
+    /// The C text.
+    pub fn c_text(&self) -> &str {
+        &self.generated.c
+    }
+
+    /// Where `trace` goes: the tag and the values.
+    pub fn set_trace(&mut self, sink: impl FnMut(&str, &[Value]) + 'static) {
+        self.trace = Some(Box::new(sink));
+    }
+
+    /// Calls an entry point by its number. The arguments have the types of its parameters.
+    #[expect(unsafe_code, reason = "calls native code")]
+    pub fn call(&mut self, entry: usize, args: &[Data], limits: &Limits) -> Result<Vec<Value>, RuntimeError> {
+        let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
+        if signature.params.len() != args.len() {
+            return Err(malformed("a wrong number of arguments"));
+        }
+        let fits = signature.params.iter().zip(args).all(|(ty, arg)| fits(ty, arg));
+        if !fits {
+            return Err(malformed("an argument that does not have the type of its parameter"));
+        }
+        let mut shapes: Vec<Vec<i64>> = args.iter().map(|arg| arg.shape.clone()).collect();
+        let raw_args: Vec<RawValue> = args.iter().zip(&mut shapes).map(|(arg, shape)| raw(arg, shape)).collect();
+        let mut result_shapes: Vec<Vec<i64>> = signature.results.iter().map(|ty| vec![0; ty.rank()]).collect();
+        let mut raw_results: Vec<RawValue> = result_shapes
+            .iter_mut()
+            .map(|shape| RawValue { data: std::ptr::null_mut(), shape: shape.as_mut_ptr(), scalar: 0 })
+            .collect();
+        let mut listener = Listener { sink: self.trace.as_mut(), sites: &self.generated.sites, program: &self.program };
+        let host = RawHost { special, trace: Some(trace), data: std::ptr::from_mut(&mut listener).cast() };
+        let bytes = i64::try_from(limits.max_memory_bytes).unwrap_or(i64::MAX).min(i64::MAX / 4);
+        let depth = limits.max_depth.and_then(|depth| i64::try_from(depth).ok()).unwrap_or(i64::MAX / 4);
+        let nanoseconds = limits.deadline.map_or(-1, |deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
+        });
+        let (context, functions) = (self.context, &self.functions);
+        let entry = i32::try_from(entry).unwrap_or(-1);
+        // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native code
+        // does not unwind and keeps no pointer to the arguments.
+        let failed = stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
+            (functions.set_host)(context, &host);
+            (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
+            (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr())
+        });
+        let mut length = 0;
+        // SAFETY: the context is open; what these return lives until the reset below.
+        let (error, stream) = unsafe {
+            let stream = (self.functions.stream)(context, &mut length);
+            (&*(self.functions.last_error)(context), bytes_of(stream, length))
+        };
+        let result = match failed {
+            0 => {
+                // SAFETY: the results are complete, and their memory lives until the reset below.
+                unsafe { read_results(&signature.results, &raw_results, &result_shapes, stream, &self.program) }
+            }
+            _ => {
+                let prefix = |count: i32| usize::try_from(count).unwrap_or(0).min(64);
+                let failure = Failure {
+                    code: error.code,
+                    values: &error.values[..prefix(error.values_count)],
+                    sites: &error.sites[..prefix(error.sites_count)],
+                    stream,
+                };
+                Err(failure::explain(&failure, &self.program, &self.generated.sites))
+            }
+        };
+        // SAFETY: nothing of the run is used from here on.
+        unsafe { (self.functions.reset)(context) };
+        result
+    }
+}
+
+impl Drop for NativeProgram {
+    #[expect(unsafe_code, reason = "closes the context")]
+    fn drop(&mut self) {
+        // SAFETY: the context is open, and nobody uses it after this.
+        unsafe { (self.functions.close)(self.context) };
+    }
+}
+
+fn malformed(message: &str) -> RuntimeError {
+    RuntimeError { kind: ErrorKind::Malformed, message: message.to_owned(), span: Span::default(), trace: Vec::new() }
+}
+
+fn fits(ty: &Type, arg: &Data) -> bool {
+    let count = arg.shape.iter().try_fold(1usize, |count, dim| count.checked_mul(usize::try_from(*dim).ok()?));
+    if count != Some(arg.elements.len()) && !arg.shape.contains(&0) {
+        return false;
+    }
+    match ty {
+        Type::Prim(prim) => arg.shape.is_empty() && arg.prim() == Some(*prim),
+        Type::Array(array) => {
+            let element = match &array.element {
+                Element::Prim(prim) => arg.prim() == Some(*prim),
+                Element::Unit => matches!(arg.elements, Buffer::Unit(_)),
+                Element::Boxed(_) => false,
+            };
+            element && arg.shape.len() == array.dims.len()
+        }
+        _ => false,
+    }
+}
+
+/// An argument for native code, which only reads it.
+#[expect(unsafe_code, reason = "the bits of a scalar")]
+fn raw(arg: &Data, shape: &mut [i64]) -> RawValue {
+    macro_rules! pointer {
+        ($vector:expr) => {
+            $vector.as_ptr().cast_mut().cast()
+        };
+    }
+    let data: *mut c_void = match &arg.elements {
+        Buffer::Bool(v) => pointer!(v),
+        Buffer::I8(v) => pointer!(v),
+        Buffer::I16(v) => pointer!(v),
+        Buffer::I32(v) => pointer!(v),
+        Buffer::I64(v) => pointer!(v),
+        Buffer::U8(v) => pointer!(v),
+        Buffer::U16(v) => pointer!(v),
+        Buffer::U32(v) => pointer!(v),
+        Buffer::U64(v) => pointer!(v),
+        Buffer::F16(v) => pointer!(v),
+        Buffer::F32(v) => pointer!(v),
+        Buffer::F64(v) => pointer!(v),
+        Buffer::Unit(_) | Buffer::Active(..) | Buffer::Boxed(_) => std::ptr::null_mut(),
+    };
+    let mut scalar = 0u64;
+    if let (true, Some(prim)) = (arg.shape.is_empty(), arg.prim()) {
+        // SAFETY: the argument fits a scalar, so it has one element of so many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(data.cast::<u8>(), std::ptr::from_mut(&mut scalar).cast::<u8>(), prim.bytes()) };
+    }
+    RawValue { data, shape: shape.as_mut_ptr(), scalar }
+}
+
+#[expect(unsafe_code, reason = "reads results of native code")]
+/// # Safety
+/// The results are what native code gave for these types, and their memory is still there.
+unsafe fn read_results(
+    types: &[Type],
+    results: &[RawValue],
+    shapes: &[Vec<i64>],
+    stream: &[u8],
+    program: &Program,
+) -> Result<Vec<Value>, RuntimeError> {
+    let mut reader = decode::Reader::new(stream, program);
+    let mut values = Vec::new();
+    for ((ty, result), shape) in types.iter().zip(results).zip(shapes) {
+        let value = match ty {
+            Type::Prim(prim) => {
+                let bytes = result.scalar.to_le_bytes();
+                Data { shape: Vec::new(), elements: decode::elements(*prim, &bytes[..prim.bytes()]) }.into_value()
+            }
+            Type::Array(array) => {
+                let count = shape.iter().product::<i64>().max(0) as usize;
+                match &array.element {
+                    Element::Prim(prim) => {
+                        // SAFETY: the pointer leads to so many elements.
+                        let elements = unsafe { copy_elements(*prim, result.data, count) };
+                        Data { shape: shape.clone(), elements }.into_value()
+                    }
+                    Element::Unit => Data { shape: shape.clone(), elements: Buffer::Unit(count) }.into_value(),
+                    Element::Boxed(_) => reader.value(ty),
+                }
+            }
+            _ => reader.value(ty),
+        };
+        values.push(value.ok_or_else(|| malformed("a result that cannot be read"))?);
+    }
+    Ok(values)
+}
+
+#[expect(unsafe_code, reason = "reads results of native code")]
+/// # Safety
+/// The pointer leads to so many elements of the type.
+unsafe fn copy_elements(prim: Prim, data: *const c_void, count: usize) -> Buffer {
+    macro_rules! copied {
+        ($variant:ident, $type:ty) => {
+            Buffer::$variant(match count {
+                0 => Vec::new(),
+                // SAFETY: as promised; every pattern of bits is a number, and native code writes only 0 and 1 as booleans.
+                count => unsafe { std::slice::from_raw_parts(data.cast::<$type>(), count) }.to_vec(),
+            })
+        };
+    }
+    match prim {
+        Prim::Bool => copied!(Bool, bool),
+        Prim::I8 => copied!(I8, i8),
+        Prim::I16 => copied!(I16, i16),
+        Prim::I32 => copied!(I32, i32),
+        Prim::I64 => copied!(I64, i64),
+        Prim::U8 => copied!(U8, u8),
+        Prim::U16 => copied!(U16, u16),
+        Prim::U32 => copied!(U32, u32),
+        Prim::U64 => copied!(U64, u64),
+        Prim::F16 => copied!(F16, half::f16),
+        Prim::F32 => copied!(F32, f32),
+        Prim::F64 => copied!(F64, f64),
+    }
+}

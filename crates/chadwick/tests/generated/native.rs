@@ -1,0 +1,69 @@
+//! Native code gives what the interpreter gives on the same Core, bit for bit.
+
+use crate::compiled::Failure;
+use crate::runs::Report;
+use chadwick::compile::Engine;
+use chadwick::{Backend, Error, Limits, NativeOptions, Program as Compiled, Value};
+use chadwick_generate::{Element, Program, Random, entries};
+use std::time::{Duration, Instant};
+
+const PROPERTY: &str = "native code agrees with the interpreter";
+
+fn limits() -> Limits {
+    let deadline = Some(Instant::now() + Duration::from_secs(5));
+    Limits { max_memory_bytes: 1 << 30, deadline, max_depth: Some(100_000) }
+}
+
+fn vector(element: Element, numbers: &[f64]) -> Value {
+    match element {
+        Element::F64 => numbers.to_vec().into(),
+        Element::I64 => numbers.iter().map(|number| *number as i64).collect::<Vec<i64>>().into(),
+    }
+}
+
+pub fn agreement(program: &Program, element: Element, report: &mut Report) -> Result<(), Failure> {
+    let source = program.source(element);
+    let failure = |error: Error| Failure::new(PROPERTY, error.to_string());
+    let plain = Compiled::from_source(&source).map_err(failure)?;
+    let interpreted = plain.with_engine(Engine::ChadFast).map_err(failure)?;
+    let options = NativeOptions { strict: true, quick: true };
+    let native = plain.with_backend(Backend::Native(options)).map_err(failure)?;
+    let (numbers, integers) = program.input(element);
+    let input = [vector(element, &numbers), integers.into()];
+    let mut random = Random::new(program.seed ^ 0xC0DE);
+    let mut seed = |size: usize| {
+        let numbers: Vec<f64> = (0..size).map(|_| random.between(-9, 9) as f64 / 4.0).collect();
+        vector(element, &numbers)
+    };
+    let call = |compiled: &Compiled, entry: &str, args: &[Value]| {
+        compiled.set_limits(limits());
+        compiled.function(entry)?.call(args)
+    };
+    let primal = match call(&interpreted, entries::PRIMAL, &input) {
+        Ok(primal) => primal,
+        Err(_) => return Err(Failure::new(Failure::TOO_LARGE, entries::PRIMAL)),
+    };
+    let results = primal.first().map_or(0, Value::len);
+    let (tangent, cotangent) = (seed(numbers.len()), seed(results));
+    let cases: [(&str, Vec<Value>); 4] = [
+        (entries::PRIMAL, Vec::new()),
+        (entries::FORWARD, vec![tangent.clone()]),
+        (entries::REVERSE, vec![cotangent.clone()]),
+        (entries::FORWARD_REVERSE, vec![cotangent, tangent]),
+    ];
+    for (entry, rest) in cases {
+        let args = [input.to_vec(), rest].concat();
+        let wanted = match call(&interpreted, entry, &args) {
+            Ok(values) => values,
+            Err(_) => continue,
+        };
+        let found = call(&native, entry, &args).map_err(|error| Failure::new(PROPERTY, format!("{entry}: {error}")))?;
+        // As text, so that NaN equals NaN and zero differs from minus zero.
+        let text = |values: &[Value]| values.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
+        if text(&found) != text(&wanted) {
+            return Err(Failure::new(PROPERTY, format!("{entry}: {} instead of {}", text(&found), text(&wanted))));
+        }
+    }
+    report.active += 1;
+    Ok(())
+}
