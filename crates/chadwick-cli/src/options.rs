@@ -139,7 +139,7 @@ pub struct GradOptions {
     #[command(flatten)]
     pub output: OutputOptions,
     /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = overloading_engine)]
+    #[arg(long, default_value = "builtin", value_parser = engine)]
     pub engine: String,
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -168,7 +168,7 @@ pub struct GradcheckOptions {
     #[arg(long)]
     pub json: bool,
     /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = overloading_engine)]
+    #[arg(long, default_value = "builtin", value_parser = engine)]
     pub engine: String,
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -353,16 +353,6 @@ fn engine(name: &str) -> Result<String, String> {
         "builtin" | "auto" | "chad-fast" => Ok(name.to_owned()),
         known if ENGINES.contains(&known) => Err(format!("the engine `{name}` is not available yet; use `builtin`")),
         _ => Err(format!("the engines are builtin, {}", ENGINES.join(", "))),
-    }
-}
-
-/// Engines that can differentiate an entry point from outside.
-fn overloading_engine(name: &str) -> Result<String, String> {
-    match name {
-        "chad-fast" => {
-            Err(String::from("the engine `chad-fast` differentiates what a program differentiates itself; use `builtin` here"))
-        }
-        other => engine(other),
     }
 }
 

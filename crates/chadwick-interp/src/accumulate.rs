@@ -115,7 +115,10 @@ impl Machine {
         match (left, right) {
             (left @ (Value::Scalar(_) | Value::Active(_)), right) => match left.prim() {
                 Some(Prim::Bool) => Ok(left),
-                _ => self.add(&left, right),
+                prim => {
+                    self.counters.float_operations += u64::from(prim.is_some_and(Prim::is_float));
+                    self.add(&left, right)
+                }
             },
             (Value::Array(mut left), Value::Array(right)) => {
                 if left.shape() != right.shape() {

@@ -41,6 +41,8 @@ impl Default for Limits {
 pub struct Counters {
     /// Primitive operations of the program.
     pub operations: u64,
+    /// Those of them on floats: what a program computes, without the arithmetic of indices and sizes.
+    pub float_operations: u64,
     /// Primitive operations with an operand under differentiation, once per level.
     pub differentiated_operations: u64,
     /// Tape slots: inputs and differentiated operations of reverse mode.

@@ -66,6 +66,9 @@ fn binary(
         BinaryOp::Mul if exact && (is(x, zero) || is(y, zero)) => constant(zero),
         BinaryOp::Div | BinaryOp::Quot if is(y, one) => atom(x),
         BinaryOp::Pow if is(y, one) => atom(x),
+        BinaryOp::Pow if is(y, Const::from_i128(prim, 2)) => {
+            Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Mul, prim), vec![x.clone(), x.clone()]))
+        }
         BinaryOp::Scale if is(x, zero) => constant(zero),
         BinaryOp::Scale if is(y, one) => atom(x),
         BinaryOp::Scale if is(x, one) => atom(y),

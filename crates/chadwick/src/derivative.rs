@@ -4,13 +4,12 @@
 //! tangents of arguments always come in the order of the arguments, one for each of those.
 
 use crate::error::{Error, Result, listed};
-use crate::function::{Function, is_float, slots, to_core};
+use crate::function::{Function, is_float, slots, to_core, type_string};
 use crate::values::Value;
-use chadwick_core::{Atom, Binder, Builder, Differentiate, Function as CoreFunction, FunctionId, Mode, Op, Type};
-use chadwick_interp::{self as interp, Interpreter};
-use chadwick_source::Span;
-use std::cell::RefCell;
-use std::rc::Rc;
+use chadwick_core::{
+    Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
+};
+use chadwick_interp as interp;
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
 #[derive(Clone)]
@@ -21,15 +20,20 @@ pub struct Gradient {
 /// A function at certain arguments, ready for any number of cotangents; see [`Function::pullback`].
 pub struct Pullback {
     function: Function,
-    recorded: interp::Pullback,
+    run: Run,
     results: Vec<Value>,
 }
 
-/// A function that runs an entry point in forward mode.
-pub(crate) struct Forward {
-    interpreter: RefCell<Interpreter>,
-    function: FunctionId,
+/// What a pullback has of its run.
+enum Run {
+    /// What the interpreter recorded.
+    Recorded(interp::Pullback),
+    /// The compiled function that computes results and cotangents, and the arguments.
+    Compiled(Function, Vec<Value>),
 }
+
+/// An entry point, the arguments by which it is differentiated, and how.
+pub(crate) type DerivativeKey = (usize, Vec<usize>, Mode);
 
 impl Function {
     /// The same function, to be differentiated only by the parameters with these names. A parameter without a name goes by its number.
@@ -151,12 +155,18 @@ impl Function {
     /// ```
     pub fn pullback(&self, args: &[Value]) -> Result<(Vec<Value>, Pullback)> {
         let wrt = self.wrt_arguments()?;
+        if self.program.is_compiled() {
+            let compiled = self.derivative(wrt, Mode::Vjp)?;
+            let results = self.call(args)?;
+            let run = Run::Compiled(compiled, args.to_vec());
+            return Ok((results.clone(), Pullback { function: self.clone(), run, results }));
+        }
         let args = self.arguments(args)?;
         let function = self.core_entry().function;
         let run = self.program.inner.interpreter.borrow_mut().pullback(function, args, &wrt);
         let (results, recorded) = run.map_err(|error| self.program.runtime_error(error))?;
         let results = self.results_to_data(results)?;
-        Ok((results.clone(), Pullback { function: self.clone(), recorded, results }))
+        Ok((results.clone(), Pullback { function: self.clone(), run: Run::Recorded(recorded), results }))
     }
 
     /// Results, and the cotangents of the arguments for cotangents of the results.
@@ -177,13 +187,9 @@ impl Function {
     pub fn jvp(&self, args: &[Value], tangents: &[Value]) -> Result<(Vec<Value>, Vec<Value>)> {
         let wrt = self.wrt_arguments()?;
         let by: Vec<Value> = wrt.iter().filter_map(|at| args.get(*at).cloned()).collect();
-        let mut all = self.arguments(args)?;
-        all.extend(self.seeds("tangent", &by, &self.wrt_names()?, tangents)?);
-        let forward = self.forward(wrt)?;
-        let mut interpreter = forward.interpreter.borrow_mut();
-        interpreter.set_limits(self.program.inner.limits.get());
-        let results = interpreter.call(forward.function, all).map_err(|error| self.program.runtime_error(error))?;
-        let mut results = self.results_to_data(results)?;
+        self.seeds("tangent", &by, &self.wrt_names()?, tangents)?;
+        let all: Vec<Value> = args.iter().chain(tangents).cloned().collect();
+        let mut results = self.derivative(wrt, Mode::Jvp)?.call(&all)?;
         let tangents = results.split_off(results.len() / 2);
         Ok((results, tangents))
     }
@@ -208,56 +214,75 @@ impl Function {
         Ok(checked)
     }
 
-    /// The function in forward mode: arguments, then tangents of those in `wrt`, to results and their tangents.
-    fn forward(&self, wrt: Vec<usize>) -> Result<Rc<Forward>> {
-        let key = (self.entry, wrt);
-        if let Some(known) = self.program.inner.forward.borrow().get(&key) {
-            return Ok(Rc::clone(known));
-        }
-        let mut program = (*self.program.inner.core).clone();
-        let callee = self.core_entry().function;
-        let malformed = || Error::argument(format!("`{}` has no forward derivative", self.name()));
-        let original = program.functions.get(callee.0 as usize).ok_or_else(malformed)?;
-        let (name, span, results) = (original.name.clone(), original.span, original.results.clone());
-        let types: Vec<Type> = original.params.iter().map(|param| param.ty.clone()).collect();
-        let mut builder = Builder::new(&mut program);
-        let mut params: Vec<Binder> = types.iter().map(|ty| builder.param("x", ty.clone())).collect();
-        let tangents: Vec<Binder> =
-            key.1.iter().filter_map(|at| types.get(*at)).map(|ty| builder.param("x_tan", ty.clone())).collect();
-        let outer: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let active = key.1.iter().filter_map(|at| types.get(*at)).map(|ty| ("x".into(), ty.clone()));
-        let active: Vec<_> = active.collect();
-        let call_results = results.clone();
-        let lambda = builder.lambda(active, |builder, atoms| {
-            let mut args = outer.clone();
-            for (at, atom) in key.1.iter().zip(atoms) {
-                args[*at] = atom.clone();
+    /// The function with its derivative, compiled as the program is: arguments, then tangents of those in `wrt` or cotangents of the
+    /// results, to results and then tangents of them or cotangents of those in `wrt`.
+    fn derivative(&self, wrt: Vec<usize>, mode: Mode) -> Result<Function> {
+        let key = (self.entry, wrt, mode);
+        let known = self.program.inner.derivatives.borrow().get(&key).cloned();
+        let program = match known {
+            Some(program) => program,
+            None => {
+                let mut lowered = (*self.program.inner.lowered).clone();
+                let (entry, wrt, mode) = &key;
+                with_derivative(&mut lowered, *entry, wrt, *mode)
+                    .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
+                let program = self.program.compiled_like(lowered)?;
+                self.program.inner.derivatives.borrow_mut().insert(key, program.clone());
+                program
             }
-            builder.push(Op::Call { function: callee, args }, call_results, Span::default())
-        });
-        let lambda = lambda.map_err(|_| malformed())?;
-        let twice: Vec<Type> = results.iter().chain(&results).cloned().collect();
-        let body_types = twice.clone();
-        let body = builder.block(|builder| {
-            let differentiate = Differentiate {
-                mode: Mode::Jvp,
-                with_primal: true,
-                function: lambda,
-                args: key.1.iter().filter_map(|at| outer.get(*at).cloned()).collect(),
-                seeds: tangents.iter().map(|tangent| Atom::Var(tangent.var)).collect(),
-                count: None,
-                unroll: false,
-            };
-            builder.push(Op::Differentiate(Box::new(differentiate)), body_types, span)
-        });
-        params.extend(tangents);
-        let function = FunctionId(program.functions.len() as u32);
-        program.functions.push(CoreFunction { name, params, results: twice, body, span });
-        let interpreter = RefCell::new(Interpreter::new(Rc::new(program), self.program.inner.limits.get()));
-        let forward = Rc::new(Forward { interpreter, function });
-        self.program.inner.forward.borrow_mut().insert(key, Rc::clone(&forward));
-        Ok(forward)
+        };
+        program.set_limits(self.program.inner.limits.get());
+        Ok(Function { program, entry: 0, wrt: None })
     }
+}
+
+/// Replaces the entry points by one that also gives the derivative of the entry point `entry` by the arguments `wrt`.
+pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize], mode: Mode) -> Option<()> {
+    let entry = program.entries.get(entry)?.clone();
+    let callee = entry.function;
+    let original = program.functions.get(callee.0 as usize)?;
+    let (name, span, results) = (original.name.clone(), original.span, original.results.clone());
+    let types: Vec<Type> = original.params.iter().map(|param| param.ty.clone()).collect();
+    let by: Vec<Type> = wrt.iter().map(|at| types.get(*at).cloned()).collect::<Option<_>>()?;
+    let (seed_types, derivative_types) = match mode {
+        Mode::Jvp | Mode::Jmp => (&by, &results),
+        Mode::Vjp | Mode::Mjp => (&results, &by),
+    };
+    let all_results: Vec<Type> = results.iter().chain(derivative_types).cloned().collect();
+    let value = |name: &str, ty: &Type| EntryValue { name: name.into(), source_type: type_string(ty), types: vec![ty.clone()] };
+    let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
+    let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
+    let (entry_params, entry_results) = (params.collect(), given.collect());
+
+    let mut builder = Builder::new(program);
+    let mut params: Vec<Binder> = types.iter().map(|ty| builder.param("x", ty.clone())).collect();
+    let seeds: Vec<Binder> = seed_types.iter().map(|ty| builder.param("seed", ty.clone())).collect();
+    let outer: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
+    let active: Vec<_> = by.iter().map(|ty| ("x".into(), ty.clone())).collect();
+    let call_results = results.clone();
+    let lambda = builder.lambda(active, |builder, atoms| {
+        let mut args = outer.clone();
+        for (at, atom) in wrt.iter().zip(atoms) {
+            args[*at] = atom.clone();
+        }
+        builder.push(Op::Call { function: callee, args }, call_results, span)
+    });
+    let differentiate = Differentiate {
+        mode,
+        with_primal: true,
+        function: lambda.ok()?,
+        args: wrt.iter().map(|at| outer[*at].clone()).collect(),
+        seeds: seeds.iter().map(|seed| Atom::Var(seed.var)).collect(),
+        count: None,
+        unroll: false,
+    };
+    let body_types = all_results.clone();
+    let body = builder.block(|builder| builder.push(Op::Differentiate(Box::new(differentiate)), body_types, span));
+    params.extend(seeds);
+    let function = FunctionId(program.functions.len() as u32);
+    program.functions.push(CoreFunction { name, params, results: all_results, body, span });
+    program.entries = vec![Entry { name: entry.name, function, params: entry_params, results: entry_results }];
+    Some(())
 }
 
 impl Gradient {
@@ -268,6 +293,16 @@ impl Gradient {
 
     /// The result, too.
     pub fn value_and_gradient(&self, args: &[Value]) -> Result<(Value, Vec<Value>)> {
+        let function = &self.function;
+        if function.program.is_compiled() {
+            let Some([ty]) = function.result_types().as_deref().map(|types| [types[0].clone()]) else {
+                return Err(Error::argument("a function without a result has no gradient"));
+            };
+            let seeded: Vec<Value> = args.iter().cloned().chain([crate::values::one(ty.prim)]).collect();
+            let mut values = function.derivative(function.wrt_arguments()?, Mode::Vjp)?.call(&seeded)?;
+            let gradient = values.split_off(1);
+            return Ok((values.swap_remove(0), gradient));
+        }
         let (mut values, pullback) = self.function.pullback(args)?;
         let Some(value) = values.pop() else { return Err(Error::argument("a function without a result has no gradient")) };
         let one = crate::values::one(value.prim());
@@ -283,9 +318,16 @@ impl Gradient {
 impl Pullback {
     /// The cotangents of the arguments for cotangents of the results, one for each result and of its type and shape.
     pub fn call(&self, cotangents: &[Value]) -> Result<Vec<Value>> {
-        let cotangents = self.function.seeds("cotangent", &self.results, &[], cotangents)?;
+        let seeds = self.function.seeds("cotangent", &self.results, &[], cotangents)?;
         let program = &self.function.program;
-        let pulled = program.inner.interpreter.borrow_mut().pull(&self.recorded, &cotangents);
+        let recorded = match &self.run {
+            Run::Recorded(recorded) => recorded,
+            Run::Compiled(compiled, args) => {
+                let all: Vec<Value> = args.iter().chain(cotangents).cloned().collect();
+                return Ok(compiled.call(&all)?.split_off(self.results.len()));
+            }
+        };
+        let pulled = program.inner.interpreter.borrow_mut().pull(recorded, &seeds);
         let pulled = pulled.map_err(|error| program.runtime_error(error))?;
         let values = pulled.iter().map(|value| value.to_data().and_then(Value::from_data));
         values.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("a cotangent that is no data"))

@@ -1,7 +1,7 @@
 //! Programs and their entry points.
 
 use crate::compile::{self, FileLoader, Loader};
-use crate::derivative::Forward;
+use crate::derivative::{self, DerivativeKey};
 use crate::error::{Error, Result};
 use crate::function::Function;
 use chadwick_core as core;
@@ -31,19 +31,32 @@ pub struct Program {
     pub(crate) inner: Rc<Inner>,
 }
 
-/// An entry point and the arguments by which it is differentiated.
-type ForwardKey = (usize, Vec<usize>);
-
 pub(crate) struct Inner {
     pub map: Arc<SourceMap>,
+    /// As it comes from the front end, derivative operators and all.
+    pub lowered: Rc<core::Program>,
+    /// As it is run.
     pub core: Rc<core::Program>,
+    pub engine: compile::Engine,
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
     /// The program in native code, if that is what runs it.
     pub native: Option<RefCell<NativeProgram>>,
-    /// Functions for forward mode, by entry point and arguments, made when they are first wanted.
-    pub forward: RefCell<FxHashMap<ForwardKey, Rc<Forward>>>,
+    backend: Backend,
+    /// Programs for the derivatives of entry points, made when they are first wanted.
+    pub derivatives: RefCell<FxHashMap<DerivativeKey, Program>>,
+}
+
+/// What a program is made of.
+struct Parts {
+    lowered: Rc<core::Program>,
+    core: Rc<core::Program>,
+    map: Arc<SourceMap>,
+    warnings: Vec<Diagnostic>,
+    engine: compile::Engine,
+    backend: Backend,
+    native: Option<RefCell<NativeProgram>>,
 }
 
 /// What runs a program.
@@ -120,17 +133,12 @@ impl Program {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn with_engine(&self, engine: compile::Engine) -> Result<Program> {
-        let mut core = (*self.inner.core).clone();
-        let map = Arc::clone(&self.inner.map);
-        match with_deep_stack(|| compile::differentiate(&mut core, engine)) {
-            Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
-            Err(diagnostics) => Err(Error::Compile { diagnostics, map }),
-        }
+        self.build((*self.inner.lowered).clone(), engine, self.inner.backend)
     }
 
     /// The same program at a later stage of the pipeline.
     pub fn at_stage(&self, stage: compile::Stage) -> Result<Program> {
-        let mut core = (*self.inner.core).clone();
+        let mut core = (*self.inner.lowered).clone();
         let map = Arc::clone(&self.inner.map);
         match with_deep_stack(|| compile::advance(&mut core, stage)) {
             Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
@@ -152,21 +160,52 @@ impl Program {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn with_backend(&self, backend: Backend) -> Result<Program> {
-        let Backend::Native(options) = backend else {
-            return Ok(Program::from_core((*self.inner.core).clone(), Arc::clone(&self.inner.map), self.inner.warnings.clone()));
-        };
+        self.build((*self.inner.lowered).clone(), self.inner.engine, backend)
+    }
+
+    /// The program whose one entry point gives the results of `entry` and its derivative: with arguments, and cotangents of the results
+    /// (or tangents of the arguments `wrt`), to results, and cotangents of the arguments `wrt` (or tangents of the results).
+    pub fn derivative_of(&self, entry: &str, wrt: &[usize], mode: core::Mode) -> Result<Program> {
+        let function = self.function(entry)?;
+        let mut lowered = (*self.inner.lowered).clone();
+        derivative::with_derivative(&mut lowered, function.entry, wrt, mode)
+            .ok_or_else(|| Error::argument(format!("`{entry}` has no derivative of this kind")))?;
+        self.compiled_like(lowered)
+    }
+
+    /// A lowered program, compiled as this one is.
+    pub(crate) fn compiled_like(&self, lowered: core::Program) -> Result<Program> {
+        self.build(lowered, self.inner.engine, self.inner.backend)
+    }
+
+    /// Whether derivatives are compiled rather than recorded as the program runs.
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.inner.engine != compile::Engine::Builtin || self.inner.native.is_some()
+    }
+
+    fn build(&self, lowered: core::Program, engine: compile::Engine, backend: Backend) -> Result<Program> {
         let map = Arc::clone(&self.inner.map);
-        let mut core = (*self.inner.core).clone();
-        if let Err(diagnostics) = with_deep_stack(|| compile::differentiate(&mut core, compile::Engine::ChadFast)) {
+        let lowered = Rc::new(lowered);
+        let by = match backend {
+            Backend::Native(_) => compile::Engine::ChadFast,
+            Backend::Interpreter => engine,
+        };
+        let mut core = Rc::clone(&lowered);
+        if by != compile::Engine::Builtin
+            && let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), by))
+        {
             return Err(Error::Compile { diagnostics, map });
         }
-        let core = Rc::new(core);
-        let line = |span: Span| source_line(&map, span);
-        let native = with_deep_stack(|| NativeProgram::compile(Rc::clone(&core), options, &Cache::standard(), &line));
-        match native {
-            Ok(native) => Ok(Program::assemble(core, map, self.inner.warnings.clone(), Some(RefCell::new(native)))),
-            Err(error) => Err(Error::NoNativeCode { message: error.to_string() }),
-        }
+        let native = match backend {
+            Backend::Interpreter => None,
+            Backend::Native(options) => {
+                let line = |span: Span| source_line(&map, span);
+                let native = with_deep_stack(|| NativeProgram::compile(Rc::clone(&core), options, &Cache::standard(), &line));
+                Some(RefCell::new(native.map_err(|error| Error::NoNativeCode { message: error.to_string() })?))
+            }
+        };
+        let warnings = self.inner.warnings.clone();
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, backend, native }))
     }
 
     /// The C text of the program, if it runs natively.
@@ -176,19 +215,18 @@ impl Program {
 
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
-        Program::assemble(Rc::new(core), map, warnings, None)
+        let core = Rc::new(core);
+        let (engine, backend) = (compile::Engine::Builtin, Backend::Interpreter);
+        Program::assemble(Parts { lowered: Rc::clone(&core), core, map, warnings, engine, backend, native: None })
     }
 
-    fn assemble(
-        core: Rc<core::Program>,
-        map: Arc<SourceMap>,
-        warnings: Vec<Diagnostic>,
-        native: Option<RefCell<NativeProgram>>,
-    ) -> Program {
+    fn assemble(parts: Parts) -> Program {
+        let Parts { lowered, core, map, warnings, engine, backend, native } = parts;
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
-        let (limits, forward) = (Cell::new(limits), RefCell::default());
-        Program { inner: Rc::new(Inner { map, core, warnings, interpreter, limits, native, forward }) }
+        let (limits, derivatives) = (Cell::new(limits), RefCell::default());
+        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, native, backend, derivatives };
+        Program { inner: Rc::new(inner) }
     }
 
     /// What the functions of this program may use, from now on.

@@ -7,6 +7,7 @@ use crate::options::GradOptions;
 use crate::output;
 use crate::results::Results;
 use chadwick::Result;
+use chadwick::compile::Engine;
 use chadwick::values::json;
 use serde_json::json;
 
@@ -15,7 +16,7 @@ pub fn command(options: &GradOptions) -> Exit {
 }
 
 fn grad(options: &GradOptions) -> Result<()> {
-    let program = load(&options.call.file)?;
+    let program = load(&options.call.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
     let call = arguments::resolve(&program, &options.call, Default::Tests)?;
     let function = match options.wrt.is_empty() {
         true => call.function,

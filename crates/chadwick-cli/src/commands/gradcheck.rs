@@ -6,6 +6,7 @@ use crate::commands::{finish, load};
 use crate::options::GradcheckOptions;
 use crate::output::{self, Paint};
 use chadwick::Result;
+use chadwick::compile::Engine;
 use chadwick::gradcheck::{self, Comparison, Kind, Report};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ pub fn command(options: &GradcheckOptions) -> Exit {
 }
 
 fn check(options: &GradcheckOptions) -> Result<Report> {
-    let program = load(&options.call.file)?;
+    let program = load(&options.call.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
     let call = arguments::resolve(&program, &options.call, Default::Tests)?;
     let function = match options.wrt.is_empty() {
         true => call.function,

@@ -247,7 +247,7 @@ fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
         BinaryOp::Div => sign("/"),
         BinaryOp::Scale => own("scale"),
         BinaryOp::Mod => library("fmod"),
-        BinaryOp::Pow => library("pow"),
+        BinaryOp::Pow => format!("({y} == 2 ? {x} * {x} : {})", library("pow")),
         BinaryOp::Min => own("min"),
         BinaryOp::Max => own("max"),
         BinaryOp::Atan2 => wide("atan2"),

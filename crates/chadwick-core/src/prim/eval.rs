@@ -315,6 +315,8 @@ fn float_binary(op: BinaryOp, x: f64, y: f64) -> Result<f64, PrimError> {
         BinaryOp::Scale => x * y,
         BinaryOp::Div => x / y,
         BinaryOp::Mod => x % y,
+        // A square is a product, also where the exponent is only known later.
+        BinaryOp::Pow if y == 2.0 => x * x,
         BinaryOp::Pow => x.powf(y),
         BinaryOp::Min => match x <= y || y.is_nan() {
             true => x,
@@ -342,6 +344,8 @@ fn single_binary(op: BinaryOp, x: f32, y: f32) -> Result<f32, PrimError> {
         BinaryOp::Scale => x * y,
         BinaryOp::Div => x / y,
         BinaryOp::Mod => x % y,
+        // A square is a product, also where the exponent is only known later.
+        BinaryOp::Pow if y == 2.0 => x * x,
         BinaryOp::Pow => x.powf(y),
         BinaryOp::NextAfter => libm::nextafterf(x, y),
         _ => float_binary(op, f64::from(x), f64::from(y))? as f32,

@@ -105,6 +105,7 @@ impl Machine {
                 match self.get(code, base, *x) {
                     Value::Scalar(x) => {
                         let value = eval_unary(*op, *x)?;
+                        self.counters.float_operations += u64::from(value.prim().is_float());
                         self.set_scalar(base, *dst, value);
                     }
                     other => {
@@ -126,6 +127,7 @@ impl Machine {
                             BinaryOp::Div => x / y,
                             _ => float(eval_binary(*op, Const::F64(*x), Const::F64(*y))?),
                         };
+                        self.counters.float_operations += 1;
                         self.set_scalar(base, *dst, Const::F64(value));
                     }
                     (Value::Scalar(Const::I64(x)), Value::Scalar(Const::I64(y))) => {
@@ -139,6 +141,7 @@ impl Machine {
                     }
                     (Value::Scalar(x), Value::Scalar(y)) => {
                         let value = eval_binary(*op, *x, *y)?;
+                        self.counters.float_operations += u64::from(value.prim().is_float());
                         self.set_scalar(base, *dst, value);
                     }
                     (x, y) => {
@@ -152,7 +155,11 @@ impl Machine {
             Inst::Compare { op, dst, x, y } => {
                 self.counters.operations += 1;
                 let holds = match (self.get(code, base, *x), self.get(code, base, *y)) {
-                    (Value::Scalar(x), Value::Scalar(y)) => compare(*op, *x, *y)?,
+                    (Value::Scalar(x), Value::Scalar(y)) => {
+                        let (x, y) = (*x, *y);
+                        self.counters.float_operations += u64::from(x.prim().is_float());
+                        compare(*op, x, y)?
+                    }
                     (x, y) => match (x.as_scalar(), y.as_scalar()) {
                         (Some(x), Some(y)) => compare(*op, x, y)?,
                         _ => return malformed("an operand that is no scalar"),
@@ -165,6 +172,7 @@ impl Machine {
                 match (self.get(code, base, *x), op) {
                     (Value::Scalar(x), PrimOp::Convert { to, .. }) => {
                         let value = convert(*x, *to);
+                        self.counters.float_operations += u64::from(to.is_float());
                         self.set_scalar(base, *dst, value);
                     }
                     (other, op) => {
@@ -185,7 +193,11 @@ impl Machine {
                     })
                     .collect();
                 let value = match plain {
-                    Some(args) => Value::Scalar(eval(*op, &args)?),
+                    Some(args) => {
+                        let value = eval(*op, &args)?;
+                        self.counters.float_operations += u64::from(value.prim().is_float());
+                        Value::Scalar(value)
+                    }
                     None => self.apply(*op, &args)?,
                 };
                 self.set(base, *dst, value);
