@@ -96,6 +96,7 @@ impl Checker<'_> {
                         record
                     }
                 };
+                self.require_all_fields(&known, fields, span);
                 let mut parts = Vec::new();
                 for (name, inner) in fields {
                     let Some(ty) = known.field(&name.name).cloned() else {
@@ -139,6 +140,17 @@ impl Checker<'_> {
                     args.iter().zip(payload).map(|(arg, ty)| self.pattern(arg, &ty, anonymous, on_sizes, bindings)).collect();
                 make(PatternKind::Constructor(name.name.clone(), args), expected.clone())
             }
+        }
+    }
+
+    /// A record pattern names every field of its record.
+    fn require_all_fields(&mut self, known: &Type, fields: &[(ast::Ident, Option<ast::Pattern>)], span: Span) {
+        let Type::Record(known_fields) = known else { return };
+        let is_missing = |field: &&(Name, Type)| !fields.iter().any(|(name, _)| name.name == field.0);
+        if let Some((missing, _)) = known_fields.iter().find(is_missing) {
+            let shown = self.show(known);
+            self.error("E0221", span, format!("the pattern lacks field {missing} of {shown}")).hint =
+                Some(format!("add `{missing} = _`"));
         }
     }
 

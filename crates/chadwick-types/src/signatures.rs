@@ -243,13 +243,32 @@ impl Checker<'_> {
                             .push(chadwick_source::Label { span: spec.span, text: String::from("asked for here") });
                         continue;
                     };
-                    if actual.params.len() != params.len() {
+                    let refined = self.refinement(flat, &name.name);
+                    let refined_params = refined.as_ref().map_or(params.len(), |entry| entry.params.len());
+                    if actual.params.len() != params.len() || refined_params != params.len() {
                         self.error("E0208", span, format!("type {} has another number of parameters", name.name));
                         continue;
                     }
-                    let refined = self.refinement(flat, &name.name);
+                    let is_size = |param: &ast::TypeParam| param.kind == ast::TypeParamKind::Size;
+                    let same_kind = |(wanted, actual): (&ast::TypeParam, &TypeEntryParam)| {
+                        is_size(wanted) == matches!(actual, TypeEntryParam::Size(_))
+                    };
+                    if !params.iter().zip(&actual.params).all(same_kind) {
+                        let message = format!(
+                            "type {} has a size parameter where a type parameter is asked for, or the other way",
+                            name.name
+                        );
+                        self.error("E0209", span, message);
+                        continue;
+                    }
                     let entry = match (refined, body) {
-                        (Some(entry), _) => {
+                        (Some(entry), Some(body)) => {
+                            let written = self.type_entry(params, body);
+                            self.require_same_type(&written, &entry, &name.name, span);
+                            self.require_same_type(&entry, &actual, &name.name, span);
+                            entry
+                        }
+                        (Some(entry), None) => {
                             self.require_same_type(&entry, &actual, &name.name, span);
                             entry
                         }

@@ -1,0 +1,1 @@
+def f (r: {a: i32, b: i32}) = let {a} = r in a
