@@ -170,7 +170,6 @@ impl Checker<'_> {
             Some(written) => written.ty.clone(),
             None => self.fresh_type(binding.body.span),
         };
-        self.require_sizes_in_types(binding, &sizes, &params, &result_type);
         let exists = result.as_ref().map_or(Vec::new(), |written| written.sizes.iter().map(|(id, _)| *id).collect());
         let unique = result.as_ref().is_some_and(|written| written.unique);
         let ty = arrows(&params, &consumes, Return { exists, unique, ty: result_type.clone() });
@@ -182,19 +181,13 @@ impl Checker<'_> {
     }
 
     /// Every size parameter must occur in a type: nothing else could tell what it is.
-    fn require_sizes_in_types(
-        &mut self,
-        binding: &ast::ValueBinding,
-        sizes: &[(VarId, Name)],
-        params: &[Pattern],
-        result: &Type,
-    ) {
+    fn require_sizes_in_types(&mut self, binding: &ast::ValueBinding, scheme: &Scheme, params: &[Pattern]) {
         let mut used = Vec::new();
         params.iter().for_each(|param| names_in_pattern(param, &mut used));
-        names_in_type(result, &mut used);
+        names_in_type(&scheme.ty, &mut used);
         let written = binding.type_params.iter().filter(|param| param.kind == ast::TypeParamKind::Size);
-        for (param, (id, name)) in written.zip(sizes) {
-            if !used.contains(id) {
+        for (param, (id, name)) in written.zip(&scheme.sizes) {
+            if !used.contains(id) && !self.has_errors() {
                 self.error("E0224", param.name.span, format!("size {name} unused in the types of {}", binding.name.name)).hint =
                     Some(format!("give a parameter the type `[{name}]t`, or leave the size out"));
             }
@@ -264,6 +257,7 @@ impl Checker<'_> {
         all.iter().for_each(|ty| self.keep_pending(ty));
         all.iter().for_each(|ty| self.generalise(ty, &mut types, &mut sizes));
         let scheme = Scheme { types, sizes, ty: self.resolve(&ty) };
+        self.require_sizes_in_types(head.source, &scheme, &head.params);
         Definition {
             id: head.id,
             name: head.source.name.name.clone(),
