@@ -9,8 +9,11 @@ pub enum Simpler {
     Prim(PrimOp, Vec<Atom>),
 }
 
-/// A simpler form of the operation, if there is one. `definition` gives the primitive operation that defines an atom.
-pub fn simplify(op: PrimOp, args: &[Atom], definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>) -> Option<Simpler> {
+/// The primitive operation that defines an atom.
+type Definition<'d> = dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)> + 'd;
+
+/// A simpler form of the operation, if there is one.
+pub fn simplify(op: PrimOp, args: &[Atom], definition: &Definition<'_>) -> Option<Simpler> {
     let constants: Option<Vec<Const>> = args.iter().map(constant).collect();
     if let Some(constants) = constants {
         return eval(op, &constants).ok().map(|value| Simpler::Atom(Atom::Const(value)));
@@ -33,13 +36,7 @@ pub fn simplify(op: PrimOp, args: &[Atom], definition: &dyn Fn(&Atom) -> Option<
     }
 }
 
-fn binary(
-    op: BinaryOp,
-    prim: Prim,
-    x: &Atom,
-    y: &Atom,
-    definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>,
-) -> Option<Simpler> {
+fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<'_>) -> Option<Simpler> {
     let is = |atom: &Atom, value: Const| matches!(atom, Atom::Const(constant) if *constant == value);
     let (zero, one) = (Const::zero(prim), Const::one(prim));
     let exact = !prim.is_float();
@@ -91,7 +88,7 @@ fn truth(x: &Atom, y: &Atom, neutral: bool) -> Option<Simpler> {
     })
 }
 
-fn negated(atom: &Atom, definition: &dyn Fn(&Atom) -> Option<(PrimOp, Vec<Atom>)>) -> Option<Atom> {
+fn negated(atom: &Atom, definition: &Definition<'_>) -> Option<Atom> {
     match definition(atom)? {
         (PrimOp::Unary(UnaryOp::Negate, _), args) => args.into_iter().next(),
         _ => None,

@@ -3,7 +3,7 @@
 
 use chadwick_core::visit::variable_types;
 use chadwick_core::{Atom, BinaryOp, Const, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression that may be computed once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub struct Facts {
     replacements: FxHashMap<Var, Atom>,
     available: FxHashMap<Expression, Var>,
     shapes: FxHashMap<Var, Vec<Option<Atom>>>,
+    /// Variables that are known not to be negative.
+    natural: FxHashSet<Var>,
     /// Variables that run over `0..size`.
     ranges: FxHashMap<Var, Atom>,
     undo: Vec<Undo>,
@@ -35,6 +37,7 @@ enum Undo {
     Definition(Var, Option<Op>),
     Available(Expression),
     Size(Var, usize),
+    Natural(Var),
 }
 
 impl Facts {
@@ -59,6 +62,9 @@ impl Facts {
                 Some(Undo::Available(expression)) => {
                     self.available.remove(&expression);
                 }
+                Some(Undo::Natural(var)) => {
+                    self.natural.remove(&var);
+                }
                 Some(Undo::Size(array, axis)) => {
                     if let Some(size) = self.shapes.get_mut(&array).and_then(|shape| shape.get_mut(axis)) {
                         *size = None;
@@ -67,6 +73,14 @@ impl Facts {
                 None => return,
             }
         }
+    }
+
+    pub fn declare(&mut self, var: Var, ty: Type) {
+        let at = var.0 as usize;
+        if self.types.len() <= at {
+            self.types.resize(at + 1, None);
+        }
+        self.types[at] = Some(ty);
     }
 
     pub fn type_of(&self, atom: &Atom) -> Option<Type> {
@@ -141,6 +155,7 @@ impl Facts {
         match atom {
             Atom::Const(Const::I64(value)) => *value >= 0,
             Atom::Const(_) => false,
+            Atom::Var(var) if self.natural.contains(var) => true,
             Atom::Var(_) => match self.definition(atom) {
                 Some(Op::Dim { .. }) => true,
                 Some(Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, Prim::I64), args)) => {
@@ -149,6 +164,13 @@ impl Facts {
                 Some(Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), args)) => args.iter().any(|arg| self.is_size(arg)),
                 _ => false,
             },
+        }
+    }
+
+    /// From here to the end of the scope the variable is not negative.
+    pub fn set_natural(&mut self, var: Var) {
+        if self.natural.insert(var) {
+            self.undo.push(Undo::Natural(var));
         }
     }
 

@@ -3,20 +3,24 @@
 //!
 //! No statement is duplicated and none moves into a loop, so a program never gets dearer.
 
+mod accumulators;
 mod arrays;
 mod control;
+mod hoist;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
-use chadwick_core::{Atom, Binder, Block, CompareOp, Op, Prim, PrimOp, Program, Statement, Type};
+use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Op, Prim, PrimOp, Program, Statement, Type, Var};
+use chadwick_source::Name;
 
 /// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
 pub fn simplify(program: &mut Program, hints: Hints) {
-    let mut pass = Simplify { facts: Facts::new(program), hints };
+    let mut pass = Simplify { facts: Facts::new(program), hints, names: std::mem::take(&mut program.var_names) };
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
         program.functions[at].body = pass.block(body);
     }
+    program.var_names = pass.names;
 }
 
 /// Whether `#[recompute]` still has somebody to listen to it.
@@ -29,6 +33,8 @@ pub enum Hints {
 struct Simplify {
     facts: Facts,
     hints: Hints,
+    /// What the source calls each variable of the program.
+    names: Vec<Name>,
 }
 
 /// What becomes of a statement.
@@ -42,6 +48,13 @@ enum Step {
 }
 
 impl Simplify {
+    fn fresh(&mut self, name: &str, ty: Type) -> Binder {
+        let var = Var(self.names.len() as u32);
+        self.names.push(Name::from(name));
+        self.facts.declare(var, ty.clone());
+        Binder { var, ty }
+    }
+
     fn block(&mut self, block: Block) -> Block {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             let mark = self.facts.enter();
@@ -64,6 +77,7 @@ impl Simplify {
             Step::Splice(block) => self.splice(&binders, block, out),
             Step::Op(op) => {
                 let op = self.inside(op);
+                let op = self.hoist(op, out);
                 match self.after(op) {
                     Step::Atoms(atoms) => self.name(&binders, atoms),
                     Step::Splice(block) => self.splice(&binders, block, out),
@@ -128,6 +142,12 @@ impl Simplify {
                 (Atom::Var(a), Atom::Var(_)) => self.facts.replace(*a, right),
                 _ => {}
             }
+        }
+        if value
+            && let Some(Op::Prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), args)) = self.facts.definition(condition)
+            && let [Atom::Const(Const::I64(0..)), Atom::Var(size)] = args.as_slice()
+        {
+            self.facts.set_natural(*size);
         }
         self.facts.replace(*var, Atom::bool(value));
     }
@@ -209,6 +229,9 @@ impl Simplify {
         match op {
             Op::If { .. } => self.after_control(op),
             Op::Build { .. } => self.build(op),
+            Op::WithAccumulators { handles, init, body } if self.hints == Hints::Drop => {
+                self.with_accumulators(handles, init, body)
+            }
             other => Step::Op(other),
         }
     }

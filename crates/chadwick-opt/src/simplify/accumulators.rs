@@ -1,0 +1,420 @@
+//! Accumulators that need not be: what a parallel loop adds at its own indices is a build, what it adds in one place is a sum.
+//!
+//! A loop that runs over an index space and adds `v` at a path becomes the array of all `v`, if the path names every axis once and nothing else
+//! that changes; where the path leaves axes out and there is nothing else to do in the loop, those are summed over. Contributions
+//! wander outwards, from loop to loop, until they reach the accumulator: what arrives there whole is added to its initial value.
+
+use super::{Simplify, Step};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement,
+    Type, Var,
+};
+use chadwick_source::Span;
+use rustc_hash::FxHashSet;
+
+/// Something to be added to a part of an accumulator; fewer dimensions than it has mean the whole of the others.
+struct Contribution {
+    handle: Var,
+    dims: Vec<SliceDim>,
+    value: Atom,
+    span: Span,
+}
+
+impl Simplify {
+    pub(super) fn with_accumulators(&mut self, handles: Vec<Binder>, init: Vec<Atom>, body: Block) -> Step {
+        let own: FxHashSet<Var> = handles.iter().map(|handle| handle.var).collect();
+        for (handle, init) in handles.iter().zip(&init) {
+            // A handle has the shape of what it starts from.
+            for (axis, size) in self.facts.shape(init).into_iter().enumerate() {
+                if let Some(size) = size {
+                    self.facts.set_size(handle.var, axis, size);
+                }
+            }
+        }
+        let mut before: Vec<Statement> = Vec::new();
+        let mut kept: Vec<Statement> = Vec::new();
+        let mut kept_vars: FxHashSet<Var> = FxHashSet::default();
+        let mut sums = init.clone();
+        let mut changed = false;
+        for statement in body.statements {
+            let uses_handle = uses(&statement.op, &own);
+            let mut lifted = Lifted::default();
+            if uses_handle && self.lift(&statement, &own, &mut lifted).is_some() {
+                changed |= matches!(statement.op, Op::Build { .. });
+            } else if uses_handle {
+                keep(statement, &mut kept, &mut kept_vars);
+                continue;
+            } else {
+                lifted = Lifted { statements: vec![statement], contributions: Vec::new() };
+            }
+            for statement in lifted.statements {
+                if uses(&statement.op, &kept_vars) {
+                    keep(statement, &mut kept, &mut kept_vars);
+                } else {
+                    before.push(statement);
+                }
+            }
+            for contribution in lifted.contributions {
+                let at = handles.iter().position(|handle| handle.var == contribution.handle);
+                let depends = matches!(contribution.value, Atom::Var(var) if kept_vars.contains(&var));
+                match at {
+                    Some(at) if !depends && self.is_whole(&contribution) => {
+                        changed = true;
+                        sums[at] = self.sum(sums[at].clone(), contribution.value, &init[at], &mut before, contribution.span);
+                    }
+                    _ => keep(accumulate(contribution), &mut kept, &mut kept_vars),
+                }
+            }
+        }
+        if !changed {
+            let statements = before.into_iter().chain(kept).collect();
+            return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results: body.results } });
+        }
+        if kept.is_empty() {
+            return Step::Splice(Block { statements: before, results: sums.into_iter().chain(body.results).collect() });
+        }
+        let result_types = body.results.iter().map(|result| self.facts.type_of(result).unwrap_or(Type::BOOL));
+        let types: Vec<Type> = sums.iter().map(|sum| self.facts.type_of(sum).unwrap_or(Type::BOOL)).chain(result_types).collect();
+        let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh("", ty)).collect();
+        let results = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
+        let rest = Block { statements: kept, results: body.results };
+        // It is not looked at again: there is nothing more to lift.
+        let handles: Vec<Binder> = handles;
+        let op = Op::WithAccumulators { handles, init: sums, body: rest };
+        before.push(Statement { binders, op, span: Span::default() });
+        Step::Splice(Block { statements: before, results })
+    }
+
+    /// A statement that adds to accumulators, as statements without effects and contributions after them.
+    fn lift(&mut self, statement: &Statement, own: &FxHashSet<Var>, out: &mut Lifted) -> Option<()> {
+        match &statement.op {
+            Op::Accumulate { handle: Atom::Var(handle), path, value } => {
+                // Sums of other things than numbers have no operation of their own.
+                let content = match self.facts.type_of(&Atom::Var(*handle))? {
+                    Type::Accumulator(content) => content,
+                    _ => return None,
+                };
+                element(&content).filter(|prim| *prim != Prim::Bool)?;
+                let dims = match path.as_slice() {
+                    [] => Vec::new(),
+                    [PathStep::Index(indices)] => indices.iter().cloned().map(SliceDim::Index).collect(),
+                    [PathStep::Slice(dims)] => dims.clone(),
+                    _ => return None,
+                };
+                let contribution = Contribution { handle: *handle, dims, value: value.clone(), span: statement.span };
+                out.contributions.push(contribution);
+                Some(())
+            }
+            Op::Build { space, body, inner } => self.lift_build(statement, space, body, inner, own, out),
+            _ => None,
+        }
+    }
+
+    fn lift_build(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        inner: &[Vec<Size>],
+        own: &FxHashSet<Var>,
+        out: &mut Lifted,
+    ) -> Option<()> {
+        let mut inside = Lifted::default();
+        for statement in &body.statements {
+            if accumulates(&statement.op) {
+                self.lift(statement, own, &mut inside)?;
+            } else {
+                inside.statements.push(statement.clone());
+            }
+        }
+        let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
+        local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
+        let places: Vec<Vec<Option<usize>>> =
+            inside.contributions.iter().map(|contribution| self.axes_of(contribution, space, &local)).collect::<Option<_>>()?;
+        let missing = |places: &[Option<usize>]| space.len() - places.iter().flatten().count();
+        if places.iter().all(|places| missing(places) == 0) {
+            self.as_build(statement, space, body, inner, inside, &places, out)
+        } else if statement.binders.is_empty() && inside.contributions.len() == 1 {
+            let contribution = inside.contributions.pop()?;
+            self.as_sum(statement, space, inside.statements, contribution, &places[0], out)
+        } else {
+            None
+        }
+    }
+
+    /// For each dimension of a contribution, the axis that runs over it; `None` if it changes in another way.
+    fn axes_of(&self, contribution: &Contribution, space: &[Axis], local: &FxHashSet<Var>) -> Option<Vec<Option<usize>>> {
+        let is_local = |atom: &Atom| matches!(atom, Atom::Var(var) if local.contains(var));
+        let mut places = Vec::new();
+        for (position, dim) in contribution.dims.iter().enumerate() {
+            let place = match dim {
+                SliceDim::Range { start, count, stride } => {
+                    if [start, count, stride].into_iter().any(is_local) {
+                        return None;
+                    }
+                    None
+                }
+                SliceDim::Index(index) => match space.iter().position(|axis| *index == Atom::Var(axis.var)) {
+                    Some(axis) => {
+                        let size = self.facts.size(contribution.handle, position)?;
+                        if places.contains(&Some(axis)) || self.facts.resolve(&space[axis].size) != size {
+                            return None;
+                        }
+                        Some(axis)
+                    }
+                    None if is_local(index) => return None,
+                    None => None,
+                },
+            };
+            places.push(place);
+        }
+        Some(places)
+    }
+
+    /// Every contribution names every axis: the build gives the values, and they are added afterwards.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one form")]
+    fn as_build(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        inner: &[Vec<Size>],
+        inside: Lifted,
+        places: &[Vec<Option<usize>>],
+        out: &mut Lifted,
+    ) -> Option<()> {
+        let span = statement.span;
+        let (mut binders, mut results, mut sizes) = (statement.binders.clone(), body.results.clone(), inner.to_vec());
+        let mut after = Vec::new();
+        for (contribution, places) in inside.contributions.into_iter().zip(places) {
+            let ty = self.facts.type_of(&contribution.value)?;
+            sizes.push(self.inner_sizes(&contribution, ty.rank()));
+            let whole = self.fresh("", any_sizes(&ty).array(vec![Dim::Any; space.len()]));
+            binders.push(whole.clone());
+            results.push(contribution.value.clone());
+            after.push((contribution, places, whole));
+        }
+        let op = Op::Build { space: space.to_vec(), body: Block { statements: inside.statements, results }, inner: sizes };
+        out.statements.push(Statement { binders, op, span });
+        for (contribution, places, whole) in after {
+            // The array has the axes of the space in front; the accumulator may want them elsewhere.
+            let own_rank = whole.ty.rank() - space.len();
+            let mut order = Vec::new();
+            let mut dims = Vec::new();
+            let mut own = space.len()..space.len() + own_rank;
+            for (dim, place) in contribution.dims.iter().zip(places) {
+                match place {
+                    Some(axis) => {
+                        order.push(*axis);
+                        let count = space[*axis].size.clone();
+                        dims.push(SliceDim::Range { start: Atom::i64(0), count, stride: Atom::i64(1) });
+                    }
+                    None => {
+                        if matches!(dim, SliceDim::Range { .. }) {
+                            order.push(own.next()?);
+                        }
+                        dims.push(dim.clone());
+                    }
+                }
+            }
+            order.extend(own);
+            let value = if order.iter().enumerate().all(|(to, from)| to == *from) {
+                Atom::Var(whole.var)
+            } else {
+                let moved = self.fresh("", whole.ty.clone());
+                let op = Op::Transpose { array: Atom::Var(whole.var), permutation: order };
+                out.statements.push(Statement { binders: vec![moved.clone()], op, span });
+                Atom::Var(moved.var)
+            };
+            out.contributions.push(Contribution { dims, value, ..contribution });
+        }
+        Some(())
+    }
+
+    /// The only thing the loop does is one addition whose path leaves axes out: those are summed over.
+    fn as_sum(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        statements: Vec<Statement>,
+        contribution: Contribution,
+        places: &[Option<usize>],
+        out: &mut Lifted,
+    ) -> Option<()> {
+        let span = statement.span;
+        let prim = self.facts.type_of(&contribution.value)?.as_prim()?;
+        let op = self.plus(prim, span)?;
+        let kept: Vec<usize> = places.iter().flatten().copied().collect();
+        let summed = (0..space.len()).filter(|axis| !kept.contains(axis)).map(|axis| space[axis].clone()).collect();
+        let body = Block { statements, results: vec![contribution.value.clone()] };
+        let reduce = Op::Reduce { space: summed, op, neutral: vec![Atom::Const(Const::zero(prim))], body, commutative: true };
+        let sum = self.fresh("", Type::Prim(prim));
+        let reduce = Statement { binders: vec![sum.clone()], op: reduce, span };
+        if kept.is_empty() {
+            out.statements.push(reduce);
+            out.contributions.push(Contribution { value: Atom::Var(sum.var), ..contribution });
+            return Some(());
+        }
+        let outer: Vec<Axis> = kept.iter().map(|axis| space[*axis].clone()).collect();
+        let body = Block { statements: vec![reduce], results: vec![Atom::Var(sum.var)] };
+        let whole = self.fresh("", Type::Prim(prim).array(vec![Dim::Any; outer.len()]));
+        let op = Op::Build { space: outer, body, inner: vec![Vec::new()] };
+        out.statements.push(Statement { binders: vec![whole.clone()], op, span });
+        let range = |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
+        let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
+        out.contributions.push(Contribution { dims, value: Atom::Var(whole.var), ..contribution });
+        Some(())
+    }
+
+    /// The sizes of a contribution's own axes: those of the accumulator where it goes.
+    fn inner_sizes(&self, contribution: &Contribution, rank: usize) -> Vec<Size> {
+        let mut sizes = Vec::new();
+        for dim in &contribution.dims {
+            if let SliceDim::Range { count, .. } = dim {
+                sizes.push(Size::Known(count.clone()));
+            }
+        }
+        for position in contribution.dims.len()..contribution.dims.len() + rank - sizes.len().min(rank) {
+            sizes.push(self.facts.size(contribution.handle, position).map_or(Size::FromValue, Size::Known));
+        }
+        sizes.truncate(rank);
+        sizes
+    }
+
+    /// Whether the contribution goes to all of the accumulator.
+    fn is_whole(&self, contribution: &Contribution) -> bool {
+        contribution.dims.iter().enumerate().all(|(position, dim)| match dim {
+            SliceDim::Range { start, count, stride } => {
+                *start == Atom::i64(0)
+                    && *stride == Atom::i64(1)
+                    && self.facts.size(contribution.handle, position).is_some_and(|size| size == self.facts.resolve(count))
+            }
+            SliceDim::Index(_) => false,
+        })
+    }
+
+    /// The sum of an accumulator's value so far and a contribution.
+    fn sum(&mut self, value: Atom, more: Atom, init: &Atom, out: &mut Vec<Statement>, span: Span) -> Atom {
+        if value == *init && self.is_zero(&value) {
+            return more;
+        }
+        let Some(ty) = self.facts.type_of(&more) else { return value };
+        let Some(prim) = element(&ty) else { return value };
+        let add = PrimOp::Binary(BinaryOp::Add, prim);
+        let sum = self.fresh("", any_sizes(&ty));
+        if ty.rank() == 0 {
+            out.push(Statement { binders: vec![sum.clone()], op: Op::Prim(add, vec![value, more]), span });
+            return Atom::Var(sum.var);
+        }
+        let shape = self.facts.shape(init);
+        let mut space = Vec::new();
+        for (axis, size) in shape.into_iter().enumerate() {
+            let size = size.unwrap_or_else(|| {
+                let binder = self.fresh("n", Type::I64);
+                let op = Op::Dim { array: init.clone(), axis };
+                out.push(Statement { binders: vec![binder.clone()], op, span });
+                Atom::Var(binder.var)
+            });
+            space.push(Axis { var: self.fresh("i", Type::I64).var, size });
+        }
+        let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let parts = [value, more].map(|array| {
+            let binder = self.fresh("", Type::Prim(prim));
+            let op = Op::Index { array, indices: indices.clone() };
+            Statement { binders: vec![binder], op, span }
+        });
+        let total = self.fresh("", Type::Prim(prim));
+        let args = parts.iter().map(|part| Atom::Var(part.binders[0].var)).collect();
+        let addition = Statement { binders: vec![total.clone()], op: Op::Prim(add, args), span };
+        let statements = parts.into_iter().chain([addition]).collect();
+        let body = Block { statements, results: vec![Atom::Var(total.var)] };
+        out.push(Statement { binders: vec![sum.clone()], op: Op::Build { space, body, inner: vec![Vec::new()] }, span });
+        Atom::Var(sum.var)
+    }
+
+    fn is_zero(&self, atom: &Atom) -> bool {
+        let is_zero = |constant: &Const| *constant == Const::zero(constant.prim());
+        match (atom, self.facts.definition(atom)) {
+            (Atom::Const(constant), _) => is_zero(constant),
+            (_, Some(Op::Build { body, .. })) => {
+                body.statements.is_empty() && matches!(body.results.as_slice(), [Atom::Const(constant)] if is_zero(constant))
+            }
+            _ => false,
+        }
+    }
+
+    /// The operator `+`.
+    fn plus(&mut self, prim: Prim, span: Span) -> Option<Lambda> {
+        if prim == Prim::Bool {
+            return None;
+        }
+        let params = vec![self.fresh("a", Type::Prim(prim)), self.fresh("b", Type::Prim(prim))];
+        let total = self.fresh("", Type::Prim(prim));
+        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let add = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), args);
+        let statements = vec![Statement { binders: vec![total.clone()], op: add, span }];
+        let body = Block { statements, results: vec![Atom::Var(total.var)] };
+        Some(Lambda { params, results: vec![Type::Prim(prim)], body })
+    }
+}
+
+#[derive(Default)]
+struct Lifted {
+    statements: Vec<Statement>,
+    contributions: Vec<Contribution>,
+}
+
+fn keep(statement: Statement, kept: &mut Vec<Statement>, vars: &mut FxHashSet<Var>) {
+    vars.extend(statement.binders.iter().map(|binder| binder.var));
+    kept.push(statement);
+}
+
+fn accumulate(contribution: Contribution) -> Statement {
+    let Contribution { handle, dims, value, span } = contribution;
+    let indices: Option<Vec<Atom>> = dims
+        .iter()
+        .map(|dim| match dim {
+            SliceDim::Index(index) => Some(index.clone()),
+            SliceDim::Range { .. } => None,
+        })
+        .collect();
+    let path = match indices {
+        Some(indices) if indices.is_empty() => Vec::new(),
+        Some(indices) => vec![PathStep::Index(indices)],
+        None => vec![PathStep::Slice(dims)],
+    };
+    Statement { binders: Vec::new(), op: Op::Accumulate { handle: Atom::Var(handle), path, value }, span }
+}
+
+/// Whether an operation uses one of the variables.
+fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
+    chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
+}
+
+/// Whether something is added to an accumulator inside, or an accumulator is passed on.
+fn accumulates(op: &Op) -> bool {
+    match op {
+        Op::Accumulate { .. } => true,
+        op => op.scopes().iter().any(|scope| scope.block.statements.iter().any(|statement| accumulates(&statement.op))),
+    }
+}
+
+fn element(ty: &Type) -> Option<Prim> {
+    match ty {
+        Type::Prim(prim) => Some(*prim),
+        Type::Array(array) => match array.element {
+            Element::Prim(prim) => Some(prim),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn any_sizes(ty: &Type) -> Type {
+    match ty {
+        Type::Array(array) => {
+            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
+        }
+        other => other.clone(),
+    }
+}
