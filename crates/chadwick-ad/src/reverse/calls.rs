@@ -152,7 +152,8 @@ impl Reverse<'_, '_> {
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
         let active = self.context.active_variables(&lambda.body, inputs, true);
-        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals };
+        let shapes = FxHashMap::default();
+        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), shapes, finals };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();
         self.context.b.program_mut().types[tape.0 as usize].constructors =

@@ -16,7 +16,7 @@ mod select;
 mod tape;
 
 use crate::context::Context;
-use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
+use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, Size, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,6 +49,8 @@ pub struct Reverse<'c, 'p> {
     active: FxHashSet<Var>,
     /// Sizes that duals ask for: array, axis, and the variable that holds it in the forward part.
     sizes: Vec<(Var, usize, Var)>,
+    /// Sizes that the program states itself, per array and axis.
+    shapes: FxHashMap<Var, Vec<Option<Atom>>>,
     /// What was accumulated in the end, for accumulators of the program being differentiated.
     finals: FxHashMap<Var, Atom>,
 }
@@ -59,7 +61,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
         let inputs: Vec<Var> = inputs.collect();
         let active = context.active_variables(&lambda.body, inputs, true);
-        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default() }
+        Reverse { context, functions, active, sizes: Vec::new(), shapes: FxHashMap::default(), finals: FxHashMap::default() }
     }
 
     /// Emits both parts into the current block; returns the results and the cotangents of the parameters.
@@ -126,10 +128,11 @@ impl<'c, 'p> Reverse<'c, 'p> {
                     None => statements.push(statement.clone()),
                 }
             }
+            statements.iter().for_each(|statement| self.note_shapes(statement));
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
             forward.reverse();
-            self.place_sizes(forward, params)
+            self.place_sizes(flattened(forward), params)
         })
     }
 
@@ -160,12 +163,49 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// The length of an array's axis, as a variable of the forward part: the dual need not keep the array for it.
     fn size_of(&mut self, array: Var, axis: usize) -> Atom {
+        if let Some(Some(size)) = self.shapes.get(&array).and_then(|shape| shape.get(axis)) {
+            return size.clone();
+        }
         if let Some((_, _, var)) = self.sizes.iter().find(|(known, known_axis, _)| *known == array && *known_axis == axis) {
             return Atom::Var(*var);
         }
         let var = self.context.fresh("n", Type::I64).var;
         self.sizes.push((array, axis, var));
         Atom::Var(var)
+    }
+
+    /// Notes the sizes that a statement states for its results, so that no array need be asked for them.
+    fn note_shapes(&mut self, statement: &Statement) {
+        for (at, binder) in statement.binders.iter().enumerate().filter(|(_, binder)| binder.ty.rank() > 0) {
+            let shape = |array: &Atom| match array {
+                Atom::Var(var) => self.shapes.get(var).cloned().unwrap_or_default(),
+                Atom::Const(_) => Vec::new(),
+            };
+            let shape: Vec<Option<Atom>> = match &statement.op {
+                Op::Copy(atoms) => atoms.get(at).map(shape).unwrap_or_default(),
+                Op::Build { space, inner, .. } => {
+                    let outer = space.iter().map(|axis| Some(axis.size.clone()));
+                    let inner = inner.get(at).into_iter().flatten().map(|size| match size {
+                        Size::Known(atom) => Some(atom.clone()),
+                        Size::FromValue => None,
+                    });
+                    outer.chain(inner).collect()
+                }
+                Op::Update { array, .. } => shape(array),
+                Op::Index { array, indices } => shape(array).into_iter().skip(indices.len()).collect(),
+                Op::Transpose { array, permutation } => {
+                    let shape = shape(array);
+                    permutation.iter().map(|axis| shape.get(*axis).cloned().flatten()).collect()
+                }
+                Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.get(at).map(shape).unwrap_or_default(),
+                Op::Scan { axis, .. } => vec![Some(axis.size.clone())],
+                Op::Reshape { dims, .. } => dims.iter().cloned().map(Some).collect(),
+                _ => continue,
+            };
+            // A negative number stands for a size that only the value knows.
+            let is_known = |size: &Atom| !matches!(size, Atom::Const(Const::I64(..0)));
+            self.shapes.insert(binder.var, shape.into_iter().map(|size| size.filter(is_known)).collect());
+        }
     }
 
     fn sizes_of(&mut self, array: Var) -> Vec<Atom> {
@@ -342,4 +382,23 @@ fn indices(dims: &[SliceDim]) -> Option<Vec<Atom>> {
 
 fn size_statement(array: Var, axis: usize, var: Var, span: Span) -> Statement {
     Statement { binders: vec![Binder { var, ty: Type::I64 }], op: Op::Dim { array: Atom::Var(array), axis }, span }
+}
+
+/// The statements with those of plain blocks among them: nothing more is asked of a block once it is split.
+fn flattened(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut flat = Vec::with_capacity(statements.len());
+    for statement in statements {
+        let Op::Recompute(block) = statement.op else {
+            flat.push(statement);
+            continue;
+        };
+        flat.extend(flattened(block.statements));
+        let names = statement.binders.into_iter().zip(block.results);
+        flat.extend(names.map(|(binder, result)| Statement {
+            binders: vec![binder],
+            op: Op::Copy(vec![result]),
+            span: statement.span,
+        }));
+    }
+    flat
 }

@@ -1,8 +1,8 @@
 //! What a nested dual needs of the block it belongs to: recorded, or made again where that is no dearer than reading it back.
 
 use super::Reverse;
-use chadwick_core::visit::free_variables;
-use chadwick_core::{Atom, Block, Op, Size, SliceDim, Statement, Type, Var};
+use chadwick_core::visit::{free_variables, op_free_variables};
+use chadwick_core::{Atom, Axis, Block, Op, Size, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the dual of a block reads.
@@ -114,17 +114,47 @@ impl Cheap<'_> {
         }
         self.known.insert(var, false);
         let is_cheap = match self.definitions.get(&var).map(|at| &self.forward[*at]) {
-            Some(statement) if statement.binders.len() == 1 => match &statement.op {
+            Some(statement) if statement.binders.len() == 1 || matches!(statement.op, Op::Build { .. }) => match &statement.op {
                 Op::Prim(op, args) => op.is_light() && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
                 Op::Index { array, indices } => self.is_outside(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
+                Op::Build { space, body, inner } => {
+                    let sizes = inner.iter().flatten().all(|size| match size {
+                        Size::Known(atom) => self.atom(atom),
+                        Size::FromValue => false,
+                    });
+                    sizes && space.iter().all(|axis| self.atom(&axis.size)) && self.is_cheap_body(space, body)
+                }
                 _ => false,
             },
             _ => false,
         };
         self.known.insert(var, is_cheap);
         is_cheap
+    }
+
+    /// Whether each element of a build costs no more than reading it back: a few light operations on what is there anyway.
+    fn is_cheap_body(&mut self, space: &[Axis], body: &Block) -> bool {
+        const FEW: usize = 5;
+        let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
+        if body.statements.len() > FEW {
+            return false;
+        }
+        for statement in &body.statements {
+            let mut at_hand = |atom: &Atom| matches!(atom, Atom::Var(var) if local.contains(var)) || self.atom(atom);
+            let is_cheap = match &statement.op {
+                Op::Prim(op, args) => op.is_light() && args.iter().all(at_hand),
+                Op::Copy(atoms) => atoms.iter().all(at_hand),
+                Op::Index { array, indices } => indices.iter().all(&mut at_hand) && self.is_outside(array),
+                _ => false,
+            };
+            if !is_cheap {
+                return false;
+            }
+            local.extend(statement.binders.iter().map(|binder| binder.var));
+        }
+        body.results.iter().all(|result| matches!(result, Atom::Var(var) if local.contains(var)) || self.atom(result))
     }
 
     fn is_outside(&self, atom: &Atom) -> bool {
@@ -137,12 +167,7 @@ impl Cheap<'_> {
         if !found.insert(*at) {
             return;
         }
-        let mut used = Vec::new();
-        self.forward[*at].op.for_each_atom(&mut |atom| {
-            if let Atom::Var(var) = atom {
-                used.push(*var);
-            }
-        });
+        let used = op_free_variables(&self.forward[*at].op);
         used.into_iter().filter(|var| !self.given.contains(var)).for_each(|var| self.statements_for(var, found));
     }
 }
