@@ -405,11 +405,6 @@ impl<'p> Context<'p> {
     }
 }
 
-/// Sizes that are to be taken from the value.
-pub fn unknown_sizes(ty: &Type) -> Vec<Size> {
-    vec![Size::FromValue; ty.rank()]
-}
-
 /// An array in a box, so that arrays of different sizes can stand in one array.
 pub fn boxed(ty: Type) -> Type {
     Type::Sum(Rc::from([chadwick_core::Constructor { name: Name::from("box"), payload: vec![ty] }]))

@@ -4,7 +4,7 @@
 //! indices read), so no work is repeated; a producer that costs no more than the load it replaces moves anywhere.
 
 use chadwick_core::visit::Copier;
-use chadwick_core::{Atom, Axis, Block, Const, LoopForm, Op, Program, Statement, Var};
+use chadwick_core::{Atom, Axis, Binder, Block, Const, LoopForm, Op, Program, Statement, Var};
 use rustc_hash::FxHashMap;
 
 /// Fuses builds into what reads them.
@@ -12,12 +12,12 @@ pub fn fuse(program: &mut Program) {
     for at in 0..program.functions.len() {
         let mut survey = Survey::default();
         survey.block(&program.functions[at].body);
-        let producers = survey.decide();
-        if producers.values().all(|fused| !fused) {
+        let fused = survey.decide();
+        if fused.is_empty() {
             continue;
         }
         let body = std::mem::take(&mut program.functions[at].body);
-        let mut rewrite = Rewrite { program, producers, bodies: FxHashMap::default(), done: Vec::new() };
+        let mut rewrite = Rewrite { program, fused, bodies: FxHashMap::default(), done: Vec::new() };
         let body = rewrite.block(body);
         program.functions[at].body = body;
     }
@@ -44,7 +44,20 @@ struct Producer {
     site: Option<(usize, Vec<Atom>)>,
     fits: bool,
     used: bool,
+    /// For each result, whether it is read, only at places inside its bounds.
+    reads: Vec<Option<bool>>,
+    /// How to make a result from another result, where that is no dearer than reading it.
+    derived: Vec<Option<Derived>>,
 }
+
+/// A result of a build as a few light operations on another one.
+struct Derived {
+    body: Block,
+    from: usize,
+}
+
+/// What happens to a result of a build that is fused: it is computed by the build's own body, or by this one.
+type Fused = FxHashMap<Var, Option<Block>>;
 
 #[derive(Default)]
 struct Survey {
@@ -56,11 +69,21 @@ struct Survey {
 }
 
 impl Survey {
-    fn decide(self) -> FxHashMap<Var, bool> {
+    fn decide(self) -> Fused {
         let mut fused = FxHashMap::default();
         for producer in self.producers {
-            for result in producer.results {
-                fused.insert(result, producer.used && producer.fits);
+            if producer.used && producer.fits {
+                fused.extend(producer.results.iter().map(|result| (*result, None)));
+                continue;
+            }
+            let is_derived = |at: usize| producer.derived[at].is_some() && producer.reads[at] == Some(true);
+            for (at, derived) in producer.derived.iter().enumerate() {
+                if let Some(derived) = derived
+                    && is_derived(at)
+                    && !is_derived(derived.from)
+                {
+                    fused.insert(producer.results[at], Some(derived.body.clone()));
+                }
             }
         }
         fused
@@ -126,6 +149,8 @@ impl Survey {
                 site: None,
                 fits: true,
                 used: false,
+                reads: vec![None; statement.binders.len()],
+                derived: (0..statement.binders.len()).map(|at| from_other_result(statement, space, body, at)).collect(),
             };
             self.producers.push(producer);
         }
@@ -135,7 +160,11 @@ impl Survey {
         if let Atom::Var(var) = atom
             && let Some(at) = self.by_result.get(var)
         {
-            self.producers[*at].fits = false;
+            let producer = &mut self.producers[*at];
+            producer.fits = false;
+            if let Some(at) = producer.results.iter().position(|result| result == var) {
+                producer.reads[at] = Some(false);
+            }
         }
     }
 
@@ -160,6 +189,9 @@ impl Survey {
         let same_place = producer.site.as_ref().is_none_or(|known| *known == site);
         let producer = &mut self.producers[at];
         producer.fits &= within && !opaque && (producer.cheap || (once && same_place));
+        if let Some(at) = producer.results.iter().position(|result| *result == array) {
+            producer.reads[at] = Some(producer.reads[at] != Some(false) && within && !opaque);
+        }
         producer.site = Some(site);
         producer.used = true;
     }
@@ -171,6 +203,45 @@ fn is_pure(block: &Block) -> bool {
         Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Call { .. } | Op::Apply { .. } => false,
         op => op.scopes().iter().all(|scope| is_pure(scope.block)),
     })
+}
+
+/// A result of a build as a few light operations on one other result of the same build.
+fn from_other_result(statement: &Statement, space: &[Axis], body: &Block, at: usize) -> Option<Derived> {
+    const FEW: usize = 2;
+    let mut steps: Vec<usize> = Vec::new();
+    let mut from: Option<usize> = None;
+    let mut waiting = vec![body.results[at].clone()];
+    while let Some(atom) = waiting.pop() {
+        let Atom::Var(var) = atom else { continue };
+        // Another result is there to be read.
+        let other = body.results.iter().position(|result| *result == Atom::Var(var)).filter(|other| *other != at);
+        if let Some(other) = other {
+            if from.is_some_and(|known| known != other) {
+                return None;
+            }
+            from = Some(other);
+            continue;
+        }
+        let bound = body.statements.iter().position(|it| it.binders.iter().any(|binder| binder.var == var));
+        let Some(bound) = bound else { continue };
+        let Op::Prim(op, args) = &body.statements[bound].op else { return None };
+        if !steps.contains(&bound) {
+            steps.push(bound);
+            waiting.extend(args.iter().cloned());
+        }
+        if !op.is_light() || steps.len() > FEW {
+            return None;
+        }
+    }
+    let (from, false) = (from?, steps.is_empty()) else { return None };
+    let Atom::Var(var) = body.results[from] else { return None };
+    steps.sort_unstable();
+    let binder = Binder { var, ty: statement.binders[from].ty.peel(space.len())? };
+    let indices = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+    let op = Op::Index { array: Atom::Var(statement.binders[from].var), indices };
+    let load = Statement { binders: vec![binder], op, span: statement.span };
+    let statements = [load].into_iter().chain(steps.into_iter().map(|step| body.statements[step].clone())).collect();
+    Some(Derived { body: Block { statements, results: vec![body.results[at].clone()] }, from })
 }
 
 /// Whether the block costs no more than the load of its result.
@@ -188,7 +259,7 @@ fn is_cheap(block: &Block) -> bool {
 
 struct Rewrite<'p> {
     program: &'p mut Program,
-    producers: FxHashMap<Var, bool>,
+    fused: Fused,
     /// The rewritten bodies of producers, by result: the axes, the body, and which result it is.
     bodies: FxHashMap<Var, (Vec<Axis>, Block, usize, Var)>,
     /// Elements computed in the open blocks: first result of the producer, indices, and the values.
@@ -223,13 +294,20 @@ impl Rewrite<'_> {
             return;
         }
         let op = statement.op.map_blocks(&mut |block| self.block(block));
-        let fused = statement.binders.first().is_some_and(|binder| self.producers.get(&binder.var) == Some(&true));
-        if let (true, Op::Build { space, body, .. }) = (fused, &op) {
-            let first = statement.binders[0].var;
+        if let Op::Build { space, body, .. } = &op {
+            let mut gone = 0;
             for (position, binder) in statement.binders.iter().enumerate() {
-                self.bodies.insert(binder.var, (space.clone(), body.clone(), position, first));
+                let (body, position, first) = match self.fused.get(&binder.var) {
+                    None => continue,
+                    Some(None) => (body.clone(), position, statement.binders[0].var),
+                    Some(Some(instead)) => (instead.clone(), 0, binder.var),
+                };
+                self.bodies.insert(binder.var, (space.clone(), body, position, first));
+                gone += 1;
             }
-            return;
+            if gone > 0 && gone == statement.binders.len() {
+                return;
+            }
         }
         out.push(Statement { op, ..statement });
     }

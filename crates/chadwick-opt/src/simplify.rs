@@ -116,9 +116,7 @@ impl Simplify {
                 self.facts.define(binder.var, statement.op.clone());
             }
             (Op::Assert { condition, .. }, _) => self.assume(&condition.clone(), true),
-            (Op::Build { body, .. }, [binder]) if body.statements.is_empty() => {
-                self.facts.define(binder.var, statement.op.clone());
-            }
+            (Op::Build { space, body, inner }, binders) => self.note_elements(space, body, inner, binders),
             (op, [binder]) if op.scopes().is_empty() => self.facts.define(binder.var, op.clone()),
             _ => {}
         }

@@ -9,6 +9,7 @@ use chadwick_core::{
     Type, Var,
 };
 use chadwick_source::{Name, Span};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// One branch after the split.
@@ -436,6 +437,12 @@ impl Reverse<'_, '_> {
     pub(super) fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, carried: &[(Var, Atom)], span: Span) -> Kept {
         let mut kept = Kept { forward: Vec::new(), values: Vec::new(), types: Vec::new(), inner: Vec::new(), boxed: Vec::new() };
         let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, carried, &mut Vec::new())).collect();
+        let inside: FxHashSet<Var> = forward
+            .iter()
+            .flat_map(|statement| &statement.binders)
+            .map(|binder| binder.var)
+            .chain(carried.iter().map(|(var, _)| *var))
+            .collect();
         self.context.b.push_block();
         forward.into_iter().for_each(|statement| self.context.push_statement(statement));
         for (var, regular) in saved.iter().zip(regular) {
@@ -450,7 +457,13 @@ impl Reverse<'_, '_> {
                 kept.boxed.push(true);
             } else {
                 kept.values.push(Atom::Var(*var));
-                kept.inner.push(crate::context::unknown_sizes(&ty));
+                let shape = self.shapes.get(var).cloned().unwrap_or_default();
+                let size = |axis: usize| match shape.get(axis).cloned().flatten() {
+                    Some(Atom::Var(size)) if inside.contains(&size) => Size::FromValue,
+                    Some(size) => Size::Known(size),
+                    None => Size::FromValue,
+                };
+                kept.inner.push((0..ty.rank()).map(size).collect());
                 kept.types.push(any_sizes(&ty));
                 kept.boxed.push(false);
             }

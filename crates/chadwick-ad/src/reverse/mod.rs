@@ -132,7 +132,9 @@ impl<'c, 'p> Reverse<'c, 'p> {
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
             forward.reverse();
-            self.place_sizes(flattened(forward), params)
+            let forward = flattened(forward);
+            forward.iter().for_each(|statement| self.note_shapes(statement));
+            self.place_sizes(forward, params)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Reading through views, and builds that are views.
 
 use super::{Simplify, Step};
-use chadwick_core::{Atom, Block, Const, Op, SliceDim};
+use chadwick_core::{Atom, Axis, Binder, Block, Const, Op, Size, SliceDim, Var};
 
 impl Simplify {
     pub(super) fn view(&mut self, op: Op) -> Step {
@@ -67,12 +67,10 @@ impl Simplify {
         if indices.is_empty() {
             return Step::Atoms(vec![array]);
         }
-        let within = |sizes: &[Option<Atom>]| {
-            indices.len() <= sizes.len()
-                && indices
-                    .iter()
-                    .zip(sizes)
-                    .all(|(index, size)| size.as_ref().is_some_and(|size| self.facts.is_within(index, size)))
+        let within = |sizes: &[Option<Atom>], indices: &[Atom]| {
+            let is_within =
+                |(index, size): (&Atom, &Option<Atom>)| size.as_ref().is_some_and(|it| self.facts.is_within(index, it));
+            indices.iter().zip(sizes).all(is_within)
         };
         match self.facts.definition(&array) {
             Some(Op::Index { array: inner, indices: first }) => {
@@ -104,7 +102,9 @@ impl Simplify {
                 if same { Step::Atoms(vec![self.facts.resolve(value)]) } else { Step::Op(Op::Index { array, indices }) }
             }
             Some(Op::Build { space, body, .. })
-                if body.statements.is_empty() && space.len() == indices.len() && within(&self.facts.shape(&array)) =>
+                if body.statements.is_empty()
+                    && space.len() <= indices.len()
+                    && within(&self.facts.shape(&array)[..space.len()], &indices[..space.len()]) =>
             {
                 let result = match &body.results[..] {
                     [Atom::Var(var)] => match space.iter().position(|axis| axis.var == *var) {
@@ -114,9 +114,26 @@ impl Simplify {
                     [constant] => constant.clone(),
                     _ => return Step::Op(Op::Index { array, indices }),
                 };
-                Step::Atoms(vec![result])
+                let rest = indices[space.len()..].to_vec();
+                self.index(result, rest)
             }
             _ => Step::Op(Op::Index { array, indices }),
+        }
+    }
+
+    /// Notes results of a build that are the same everywhere, or the same as another result.
+    pub(super) fn note_elements(&mut self, space: &[Axis], body: &Block, inner: &[Vec<Size>], binders: &[Binder]) {
+        for (at, (binder, result)) in binders.iter().zip(&body.results).enumerate() {
+            if let Some(first) = body.results[..at].iter().position(|other| other == result) {
+                self.facts.replace(binder.var, Atom::Var(binders[first].var));
+                continue;
+            }
+            let is_bound = |var: &Var| body.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == *var);
+            if !matches!(result, Atom::Var(var) if is_bound(var)) {
+                let body = Block { statements: Vec::new(), results: vec![result.clone()] };
+                let inner = inner.get(at).cloned().into_iter().collect();
+                self.facts.define(binder.var, Op::Build { space: space.to_vec(), body, inner });
+            }
         }
     }
 

@@ -77,7 +77,8 @@ impl Simplify {
                         .zip(&shape)
                         .all(|(index, size)| size.as_ref().is_some_and(|size| self.facts.is_within(index, size)))
             }
-            Op::Build { body, .. } => self.is_safe_block(body),
+            // An array of one value is made where it is used: it is mostly the start of something that is changed in place.
+            Op::Build { body, .. } => !body.statements.is_empty() && self.is_safe_block(body),
             Op::Reduce { op, body, .. } => self.is_safe_block(body) && self.is_safe_block(&op.body),
             Op::If { then, otherwise, .. } => self.is_safe_block(then) && self.is_safe_block(otherwise),
             _ => false,
