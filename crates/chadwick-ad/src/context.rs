@@ -5,7 +5,7 @@ use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, variable_types};
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program, Size,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program,
     Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::{Diagnostic, Name, Span};
