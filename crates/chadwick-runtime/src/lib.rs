@@ -12,7 +12,7 @@ mod stack;
 
 pub use cache::Cache;
 pub use compiler::{Compiler, CompilerError};
-pub use library::NativeProgram;
+pub use library::{Argument, NativeProgram, Output, Scalar};
 
 /// How native code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
