@@ -38,12 +38,7 @@ fn block(block: Block) -> Block {
 }
 
 /// Takes from the waiting statements those that can join the first one.
-fn gather(
-    first: Statement,
-    waiting: &mut std::collections::VecDeque<Statement>,
-    sizes: &mut Sizes,
-    done: &mut Vec<Statement>,
-) {
+fn gather(first: Statement, waiting: &mut std::collections::VecDeque<Statement>, sizes: &mut Sizes, done: &mut Vec<Statement>) {
     sizes.learn(&first);
     let mut group = Group::new(&first);
     let mut members = vec![first];
@@ -190,9 +185,7 @@ fn uses_any(op: &Op, vars: &FxHashSet<Var>) -> bool {
             used |= vars.contains(var);
         }
     });
-    used || op.scopes().iter().any(|scope| {
-        chadwick_core::visit::free_variables(scope.block).iter().any(|var| vars.contains(var))
-    })
+    used || op.scopes().iter().any(|scope| chadwick_core::visit::free_variables(scope.block).iter().any(|var| vars.contains(var)))
 }
 
 struct Group {
@@ -217,8 +210,9 @@ impl Group {
             let known = match &member.op {
                 Op::Build { space, inner, .. } => {
                     let rank = binder.ty.rank() - space.len().min(binder.ty.rank());
-                    rank == 0 || inner.iter().filter(|sizes| sizes.len() == rank).count() == inner.len()
-                        && inner.iter().flatten().all(stated)
+                    rank == 0
+                        || inner.iter().filter(|sizes| sizes.len() == rank).count() == inner.len()
+                            && inner.iter().flatten().all(stated)
                 }
                 _ => false,
             };
@@ -315,7 +309,9 @@ impl Sizes {
             }
             // For loops a negative size and no elements are the same.
             Op::Dim { array: Atom::Var(array), axis } => {
-                if let (Some(size), [binder]) = (self.dims.get(array).and_then(|dims| dims.get(*axis)), statement.binders.as_slice()) {
+                if let (Some(size), [binder]) =
+                    (self.dims.get(array).and_then(|dims| dims.get(*axis)), statement.binders.as_slice())
+                {
                     let size = self.representative(size);
                     self.same.insert(binder.var, size);
                 }

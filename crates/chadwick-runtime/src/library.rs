@@ -290,7 +290,9 @@ fn raw(arg: &Argument<'_>) -> RawValue {
     let mut scalar = 0u64;
     if arg.shape.is_empty() {
         // SAFETY: an argument without dimensions has one element of so many bytes.
-        unsafe { std::ptr::copy_nonoverlapping(arg.data.cast::<u8>(), std::ptr::from_mut(&mut scalar).cast::<u8>(), arg.prim.bytes()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(arg.data.cast::<u8>(), std::ptr::from_mut(&mut scalar).cast::<u8>(), arg.prim.bytes())
+        };
     }
     RawValue { data: arg.data.cast_mut(), shape: arg.shape.as_ptr().cast_mut(), scalar }
 }

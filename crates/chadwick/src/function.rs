@@ -127,7 +127,7 @@ impl Function {
     }
 
     /// Checks arguments against the parameters.
-    fn check_arguments(&self, args: &[Value]) -> Result<()> {
+    pub(crate) fn check_arguments(&self, args: &[Value]) -> Result<()> {
         let entry = self.core_entry();
         let slots: Vec<(&EntryValue, usize, &Type)> = slots(&entry.params);
         if slots.len() != args.len() {

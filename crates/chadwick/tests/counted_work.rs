@@ -63,12 +63,7 @@ fn gradients_of_the_examples_cost_a_small_multiple_of_the_primal() {
     let one = || vec![Value::from(1.0)];
     let codes: Vec<i64> = (0..30).map(|at| at % 3).collect();
     let cases: Vec<(&str, &str, Vec<Value>, Vec<Value>)> = vec![
-        (
-            "bundle_adjustment",
-            "residual",
-            vec![vector(11, 1), vector(3, 2), 0.9.into(), vector(2, 3)],
-            vec![vector(2, 4)],
-        ),
+        ("bundle_adjustment", "residual", vec![vector(11, 1), vector(3, 2), 0.9.into(), vector(2, 3)], vec![vector(2, 4)]),
         ("expression_tree", "value", vec![2.0.into(), 3.0.into(), 0.5.into()], one()),
         ("gaussian_mixture", "log_likelihood", vec![vector(5, 1), matrix(5, 4, 2), matrix(5, 4, 3), matrix(40, 4, 4)], one()),
         ("kmeans", "cost", vec![matrix(5, 4, 1), matrix(40, 4, 2)], one()),

@@ -137,7 +137,8 @@ impl Printer<'_> {
         }
         if self.function.recursive {
             let site = self.function.site.0;
-            self.line(&format!("if (cw_enter(ctx)) return cw_fail(ctx, {site}, CW_DEPTH, 0, NULL);"));
+            self.line("int32_t problem = cw_enter(ctx);");
+            self.line(&format!("if (cw_unlikely(problem)) return cw_fail(ctx, {site}, problem, 0, NULL);"));
             self.line(&format!("if (cw_tick(ctx)) return cw_fail(ctx, {site}, CW_DEADLINE, 0, NULL);"));
         }
         for (pointer, local) in &self.function.written_back {

@@ -16,8 +16,15 @@ pub(crate) enum Slot {
 /// A form whose loop is open.
 enum Open<'p> {
     /// A collector per result that is stored, and which results have values.
-    Build { collectors: Vec<Option<Collector<'p>>>, with_values: Vec<usize> },
-    Total { total: Local, combine: Option<Combine>, op: PrimOp },
+    Build {
+        collectors: Vec<Option<Collector<'p>>>,
+        with_values: Vec<usize>,
+    },
+    Total {
+        total: Local,
+        combine: Option<Combine>,
+        op: PrimOp,
+    },
     Fold(Vec<Slot>),
 }
 
@@ -164,7 +171,8 @@ impl<'p> Emitter<'_, 'p> {
             open.push(self.begin(member, &bounds, &stored));
         }
         let indices = self.open_space(space, &bounds);
-        let position = indices.iter().zip(&bounds).fold(Exp::i64(0), |at, (index, bound)| at.mul(bound.clone()).add(index.clone()));
+        let position =
+            indices.iter().zip(&bounds).fold(Exp::i64(0), |at, (index, bound)| at.mul(bound.clone()).add(index.clone()));
         let position = self.size_local("at", position);
         let mut mark = Mark::Independent;
         for (member, open) in members.iter().zip(&open) {
@@ -290,13 +298,9 @@ impl<'p> Emitter<'_, 'p> {
                     let array = match collector {
                         Some(collector) => self.collected(collector),
                         // Only its sizes are asked for.
-                        None => Array {
-                            elem: Elem::Unit,
-                            data: Exp::Null,
-                            owner: Exp::Null,
-                            dims: bounds.to_vec(),
-                            strides: None,
-                        },
+                        None => {
+                            Array { elem: Elem::Unit, data: Exp::Null, owner: Exp::Null, dims: bounds.to_vec(), strides: None }
+                        }
                     };
                     self.set(binder.var, Value::Array(array));
                 }
