@@ -632,7 +632,8 @@ fn simple_operator(op: &Lambda) -> Option<(Option<Combine>, PrimOp)> {
         BinaryOp::And => Some(Combine::And),
         BinaryOp::Or => Some(Combine::Or),
         BinaryOp::Xor if *prim != Prim::Bool => Some(Combine::Xor),
-        BinaryOp::Min | BinaryOp::Max => None,
+        BinaryOp::Min => Some(Combine::Minimum),
+        BinaryOp::Max => Some(Combine::Maximum),
         _ => return None,
     };
     Some((combine, *prim_op))
