@@ -85,9 +85,9 @@ pub struct CheckOptions {
 /// What runs programs.
 #[derive(Clone, Debug, Args)]
 pub struct BackendOptions {
-    /// What runs the program
-    #[arg(long, value_name = "NAME", default_value = "interp")]
-    pub backend: BackendName,
+    /// What runs the program [default: native, or interp where there is no C compiler]
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<BackendName>,
     /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
     #[arg(long, value_name = "MODE", default_value = "fast")]
     pub fp: FloatMode,
@@ -106,13 +106,20 @@ pub enum FloatMode {
 }
 
 impl BackendOptions {
-    /// `quick` is for code that runs once, and briefly.
-    pub fn backend(&self, quick: bool) -> chadwick::Backend {
+    /// `quick` is for code that runs once, and briefly. An engine that was asked for by name belongs to the interpreter.
+    pub fn backend(&self, quick: bool, engine: Option<&str>) -> chadwick::Backend {
+        let native = chadwick::Backend::Native(chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick });
         match self.backend {
-            BackendName::Interp => chadwick::Backend::Interpreter,
-            BackendName::Native => {
-                chadwick::Backend::Native(chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick })
-            }
+            Some(BackendName::Native) => native,
+            Some(BackendName::Interp) => chadwick::Backend::Interpreter,
+            None if engine.is_some_and(|engine| engine != "auto") => chadwick::Backend::Interpreter,
+            None => match chadwick::native_code_available() {
+                Ok(()) => native,
+                Err(problem) => {
+                    crate::output::error_line(&format!("note: {problem}; the interpreter runs instead"));
+                    chadwick::Backend::Interpreter
+                }
+            },
         }
     }
 }
@@ -133,14 +140,16 @@ pub struct RunOptions {
 pub struct GradOptions {
     #[command(flatten)]
     pub call: CallOptions,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     /// Differentiate only by these parameters [default: all floats]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub wrt: Vec<String>,
     #[command(flatten)]
     pub output: OutputOptions,
-    /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = engine)]
-    pub engine: String,
+    /// What differentiates [default: chad-fast for native code, builtin for the interpreter]
+    #[arg(long, value_parser = engine)]
+    pub engine: Option<String>,
     #[command(flatten)]
     pub limits: LimitOptions,
 }
@@ -220,9 +229,9 @@ pub struct TestOptions {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub backend: BackendOptions,
-    /// What differentiates them
-    #[arg(long, default_value = "builtin", value_parser = engine)]
-    pub engine: String,
+    /// What differentiates them [default: chad-fast for native code, builtin for the interpreter]
+    #[arg(long, value_parser = engine)]
+    pub engine: Option<String>,
     /// How far floats may be from what is expected, relative to max(1, largest element) [default: that of the format, 0.002]
     #[arg(long, value_parser = tolerance)]
     pub tolerance: Option<f64>,

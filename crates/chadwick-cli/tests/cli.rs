@@ -542,12 +542,18 @@ fn limits_end_a_run() {
     let source = "entry spin (x: i32) = loop y = x while y >= 0 do if y > 100 then 0 else y + 1
 entry deep (n: i64) = let rec f (x: i64) : i64 = 1 + f (x + 1) in f n
 entry wide (n: i64) = i64.sum (map (+ 1) (iota n))
+entry rows (n: i64) = map (\\i -> map (* i) (iota n)) (iota n)
 entry tape (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 1.0000001) 1.0f64 1.0\n";
     let file = scratch.file("limits.fut", source);
-    run(&["run", &file, "spin", "0", "--timeout", "0.3"]).fails_with("time limit exceeded");
-    run(&["run", &file, "deep", "0", "--max-memory", "50M"]).fails_with("memory limit exceeded");
-    run(&["run", &file, "tape", "1000000000", "--max-memory", "50M"]).fails_with("memory limit exceeded");
-    run(&["run", &file, "wide", "1000"]).prints("500500i64\n");
+    for backend in ["interp", "native"] {
+        let run = |arguments: &[&str]| run(&[&["run", &file, "--backend", backend], arguments].concat());
+        run(&["spin", "0", "--timeout", "0.3"]).fails_with("time limit exceeded");
+        run(&["deep", "0", "--max-memory", "50M"]).fails_with("memory limit exceeded");
+        run(&["wide", "1000"]).prints("500500i64\n");
+        run(&["rows", "10000", "--max-memory", "50M"]).fails_with("memory limit exceeded");
+    }
+    // Native code needs no tape here.
+    run(&["run", &file, "--backend", "interp", "tape", "1000000000", "--max-memory", "50M"]).fails_with("memory limit exceeded");
 }
 
 #[test]

@@ -7,6 +7,11 @@ fn passes(directory: &str, tolerance: &[&str]) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let run = Command::new(env!("CARGO_BIN_EXE_chadwick"))
         .args(["test", "--timeout", "120"])
+        .args(if tolerance.iter().any(|word| *word == "--backend" || *word == "--engine") {
+            &[][..]
+        } else {
+            &["--backend", "interp"]
+        })
         .args(tolerance)
         .arg(directory)
         .current_dir(root)

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #define cw_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -25,7 +28,14 @@ typedef struct cw_block {
   int64_t unused;
 } cw_block;
 
+/* To find errors in generated code (-DCW_SANITIZE), every block is its own allocation, no larger than asked for, and given back at once. */
+#ifdef CW_SANITIZE
+enum { CW_CLASSES = 192, CW_LARGE = 0, CW_NODE_CLASSES = 96, CW_CHUNK = 1024 * 1024 };
+#define CW_KEPT_BYTES 0
+#else
 enum { CW_CLASSES = 192, CW_LARGE = 128 * 1024, CW_NODE_CLASSES = 96, CW_CHUNK = 1024 * 1024 };
+#define CW_KEPT_BYTES ((int64_t)1 << 30)
+#endif
 
 typedef struct cw_chunk {
   struct cw_chunk *next;
@@ -106,8 +116,10 @@ __attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
 
 static inline int cw_tick(cw_context *ctx) { return cw_unlikely(--ctx->fuel < 0) ? cw_look_at_clock(ctx) : 0; }
 
-static inline int cw_enter(cw_context *ctx) {
-  return cw_unlikely(++ctx->depth > ctx->max_depth) || cw_unlikely((char *)__builtin_frame_address(0) < ctx->stack_limit);
+/* Counts a call that may nest deeply; what is wrong, if something is. */
+static inline int32_t cw_enter(cw_context *ctx) {
+  if (cw_unlikely(++ctx->depth > ctx->max_depth)) return CW_DEPTH;
+  return cw_unlikely((char *)__builtin_frame_address(0) < ctx->stack_limit) ? CW_MEMORY : 0;
 }
 
 /* Memory */
@@ -167,10 +179,26 @@ static void cw_trim(cw_context *ctx) {
   }
 }
 
+/* A large block starts at a cache line. Large pages are asked for where they matter: getting small ones takes longer than filling them. */
+static void *cw_system_memory(int64_t bytes) {
+#ifdef MADV_HUGEPAGE
+  if (bytes >= ((int64_t)4 << 20)) {
+    void *memory = aligned_alloc((size_t)2 << 20, ((size_t)bytes + ((size_t)2 << 20) - 1) & ~(((size_t)2 << 20) - 1));
+    if (memory != NULL) madvise(memory, (size_t)bytes & ~(size_t)4095, MADV_HUGEPAGE);
+    return memory;
+  }
+#endif
+  void *memory = NULL;
+  return posix_memalign(&memory, 64, (size_t)bytes) == 0 ? memory : NULL;
+}
+
 __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64_t bytes, int64_t count) {
   int64_t rounded;
   if (bytes > ctx->limit) return NULL;
   int32_t class = cw_class_of(bytes, &rounded);
+#ifdef CW_SANITIZE
+  rounded = bytes;
+#endif
   if (ctx->live + rounded > ctx->limit) return NULL;
   cw_block *block = ctx->free_blocks[class];
   if (block != NULL && block->bytes >= bytes) {
@@ -181,10 +209,10 @@ __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64
     block->bytes = rounded;
     block->class = class;
   } else {
-    block = aligned_alloc(64, (size_t)rounded + sizeof(cw_block));
+    block = cw_system_memory(rounded + (int64_t)sizeof(cw_block));
     if (block == NULL) {
       cw_trim(ctx);
-      block = aligned_alloc(64, (size_t)rounded + sizeof(cw_block));
+      block = cw_system_memory(rounded + (int64_t)sizeof(cw_block));
       if (block == NULL) return NULL;
     }
     block->bytes = rounded;
@@ -222,7 +250,7 @@ static inline cw_block *cw_alloc(cw_context *ctx, int64_t element_bytes, int32_t
 __attribute__((noinline)) static void cw_free_block(cw_context *ctx, cw_block *block) {
   ctx->live -= block->bytes;
   block->in_use = 0;
-  if (block->bytes >= CW_LARGE && ctx->large_bytes > ((int64_t)1 << 30)) {
+  if (block->bytes >= CW_LARGE && ctx->large_bytes >= CW_KEPT_BYTES) {
     cw_drop_large(ctx, block);
     return;
   }

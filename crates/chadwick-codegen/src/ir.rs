@@ -124,6 +124,8 @@ pub enum Combine {
     And,
     Or,
     Xor,
+    Minimum,
+    Maximum,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -9,6 +9,7 @@ mod emit;
 pub mod ir;
 mod layout;
 mod liveness;
+mod schedule;
 
 pub use c::special_operation;
 
@@ -68,6 +69,9 @@ pub enum MessageText {
 
 /// Generates the C of a program.
 pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
+    let mut program = program.clone();
+    schedule::schedule(&mut program);
+    let program = &program;
     let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();
     let owned = borrow::owned_parameters(program, &liveness);
     let calls = call_graph(program);

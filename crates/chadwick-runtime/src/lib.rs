@@ -12,19 +12,13 @@ mod stack;
 
 pub use cache::Cache;
 pub use compiler::{Compiler, CompilerError};
-pub use library::NativeProgram;
+pub use library::{Argument, NativeProgram, Output, Scalar};
 
 /// How native code is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Floating point as the interpreter does it, bit for bit: source order, no contraction, the C library's functions.
     pub strict: bool,
     /// Compile quickly rather than well: for code that runs once.
     pub quick: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { strict: false, quick: false }
-    }
 }

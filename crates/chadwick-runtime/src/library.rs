@@ -9,6 +9,7 @@ use chadwick_interp::{Buffer, Data, ErrorKind, Limits, RuntimeError, Value};
 use chadwick_source::Span;
 use libloading::Library;
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -60,6 +61,49 @@ pub struct NativeProgram {
     trace: Option<TraceSink>,
     /// Last, so that it goes when nothing of it is used any more.
     _library: Library,
+}
+
+/// A scalar, or the elements of a row-major array, that native code may read during a call.
+pub struct Argument<'a> {
+    prim: Prim,
+    shape: Vec<i64>,
+    data: *const c_void,
+    lifetime: PhantomData<&'a ()>,
+}
+
+impl<'a> Argument<'a> {
+    /// `None` where the elements do not fit the shape.
+    pub fn new<T: Scalar>(shape: &[usize], elements: &'a [T]) -> Option<Argument<'a>> {
+        let empty = shape.contains(&0);
+        let count = shape.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
+        if !(empty && elements.is_empty()) && count != Some(elements.len()) {
+            return None;
+        }
+        let shape = shape.iter().map(|dim| i64::try_from(*dim).ok()).collect::<Option<Vec<i64>>>()?;
+        Some(Argument { prim: T::PRIM, shape, data: elements.as_ptr().cast(), lifetime: PhantomData })
+    }
+}
+
+/// Rust types that are scalars of the language, with the same layout.
+pub trait Scalar: Copy {
+    const PRIM: Prim;
+}
+
+macro_rules! scalars {
+    ($($type:ty => $prim:ident),*) => {
+        $(impl Scalar for $type {
+            const PRIM: Prim = Prim::$prim;
+        })*
+    };
+}
+
+scalars!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64);
+scalars!(half::f16 => F16, f32 => F32, f64 => F64);
+
+/// A result: flat data, or a value with sums inside.
+pub enum Output {
+    Data(Data),
+    Value(Value),
 }
 
 /// What a trace callback finds behind its pointer.
@@ -160,7 +204,7 @@ impl NativeProgram {
 
     /// Calls an entry point by its number. The arguments have the types of its parameters.
     #[expect(unsafe_code, reason = "calls native code")]
-    pub fn call(&mut self, entry: usize, args: &[Data], limits: &Limits) -> Result<Vec<Value>, RuntimeError> {
+    pub fn call(&mut self, entry: usize, args: &[Argument<'_>], limits: &Limits) -> Result<Vec<Output>, RuntimeError> {
         let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
         if signature.params.len() != args.len() {
             return Err(malformed("a wrong number of arguments"));
@@ -169,8 +213,7 @@ impl NativeProgram {
         if !fits {
             return Err(malformed("an argument that does not have the type of its parameter"));
         }
-        let mut shapes: Vec<Vec<i64>> = args.iter().map(|arg| arg.shape.clone()).collect();
-        let raw_args: Vec<RawValue> = args.iter().zip(&mut shapes).map(|(arg, shape)| raw(arg, shape)).collect();
+        let raw_args: Vec<RawValue> = args.iter().map(raw).collect();
         let mut result_shapes: Vec<Vec<i64>> = signature.results.iter().map(|ty| vec![0; ty.rank()]).collect();
         let mut raw_results: Vec<RawValue> = result_shapes
             .iter_mut()
@@ -233,54 +276,25 @@ fn malformed(message: &str) -> RuntimeError {
     RuntimeError { kind: ErrorKind::Malformed, message: message.to_owned(), span: Span::default(), trace: Vec::new() }
 }
 
-fn fits(ty: &Type, arg: &Data) -> bool {
-    let count = arg.shape.iter().try_fold(1usize, |count, dim| count.checked_mul(usize::try_from(*dim).ok()?));
-    if count != Some(arg.elements.len()) && !arg.shape.contains(&0) {
-        return false;
-    }
+fn fits(ty: &Type, arg: &Argument<'_>) -> bool {
     match ty {
-        Type::Prim(prim) => arg.shape.is_empty() && arg.prim() == Some(*prim),
-        Type::Array(array) => {
-            let element = match &array.element {
-                Element::Prim(prim) => arg.prim() == Some(*prim),
-                Element::Unit => matches!(arg.elements, Buffer::Unit(_)),
-                Element::Boxed(_) => false,
-            };
-            element && arg.shape.len() == array.dims.len()
-        }
+        Type::Prim(prim) => arg.shape.is_empty() && arg.prim == *prim,
+        Type::Array(array) => array.element == Element::Prim(arg.prim) && arg.shape.len() == array.dims.len(),
         _ => false,
     }
 }
 
 /// An argument for native code, which only reads it.
 #[expect(unsafe_code, reason = "the bits of a scalar")]
-fn raw(arg: &Data, shape: &mut [i64]) -> RawValue {
-    macro_rules! pointer {
-        ($vector:expr) => {
-            $vector.as_ptr().cast_mut().cast()
+fn raw(arg: &Argument<'_>) -> RawValue {
+    let mut scalar = 0u64;
+    if arg.shape.is_empty() {
+        // SAFETY: an argument without dimensions has one element of so many bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(arg.data.cast::<u8>(), std::ptr::from_mut(&mut scalar).cast::<u8>(), arg.prim.bytes())
         };
     }
-    let data: *mut c_void = match &arg.elements {
-        Buffer::Bool(v) => pointer!(v),
-        Buffer::I8(v) => pointer!(v),
-        Buffer::I16(v) => pointer!(v),
-        Buffer::I32(v) => pointer!(v),
-        Buffer::I64(v) => pointer!(v),
-        Buffer::U8(v) => pointer!(v),
-        Buffer::U16(v) => pointer!(v),
-        Buffer::U32(v) => pointer!(v),
-        Buffer::U64(v) => pointer!(v),
-        Buffer::F16(v) => pointer!(v),
-        Buffer::F32(v) => pointer!(v),
-        Buffer::F64(v) => pointer!(v),
-        Buffer::Unit(_) | Buffer::Active(..) | Buffer::Boxed(_) => std::ptr::null_mut(),
-    };
-    let mut scalar = 0u64;
-    if let (true, Some(prim)) = (arg.shape.is_empty(), arg.prim()) {
-        // SAFETY: the argument fits a scalar, so it has one element of so many bytes.
-        unsafe { std::ptr::copy_nonoverlapping(data.cast::<u8>(), std::ptr::from_mut(&mut scalar).cast::<u8>(), prim.bytes()) };
-    }
-    RawValue { data, shape: shape.as_mut_ptr(), scalar }
+    RawValue { data: arg.data.cast_mut(), shape: arg.shape.as_ptr().cast_mut(), scalar }
 }
 
 #[expect(unsafe_code, reason = "reads results of native code")]
@@ -292,14 +306,14 @@ unsafe fn read_results(
     shapes: &[Vec<i64>],
     stream: &[u8],
     program: &Program,
-) -> Result<Vec<Value>, RuntimeError> {
+) -> Result<Vec<Output>, RuntimeError> {
     let mut reader = decode::Reader::new(stream, program);
     let mut values = Vec::new();
     for ((ty, result), shape) in types.iter().zip(results).zip(shapes) {
         let value = match ty {
             Type::Prim(prim) => {
                 let bytes = result.scalar.to_le_bytes();
-                Data { shape: Vec::new(), elements: decode::elements(*prim, &bytes[..prim.bytes()]) }.into_value()
+                Some(Output::Data(Data { shape: Vec::new(), elements: decode::elements(*prim, &bytes[..prim.bytes()]) }))
             }
             Type::Array(array) => {
                 let count = shape.iter().product::<i64>().max(0) as usize;
@@ -307,13 +321,13 @@ unsafe fn read_results(
                     Element::Prim(prim) => {
                         // SAFETY: the pointer leads to so many elements.
                         let elements = unsafe { copy_elements(*prim, result.data, count) };
-                        Data { shape: shape.clone(), elements }.into_value()
+                        Some(Output::Data(Data { shape: shape.clone(), elements }))
                     }
-                    Element::Unit => Data { shape: shape.clone(), elements: Buffer::Unit(count) }.into_value(),
-                    Element::Boxed(_) => reader.value(ty),
+                    Element::Unit => Some(Output::Data(Data { shape: shape.clone(), elements: Buffer::Unit(count) })),
+                    Element::Boxed(_) => reader.value(ty).map(Output::Value),
                 }
             }
-            _ => reader.value(ty),
+            _ => reader.value(ty).map(Output::Value),
         };
         values.push(value.ok_or_else(|| malformed("a result that cannot be read"))?);
     }

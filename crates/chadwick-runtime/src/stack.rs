@@ -28,6 +28,9 @@ impl Stack {
             // SAFETY: a new private mapping at an address of the system's choice touches nothing that exists.
             let base = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
             if base != libc::MAP_FAILED {
+                // Deep recursion touches much of it, and large pages are faster to get. A wish: failure is no matter.
+                // SAFETY: the mapping is ours.
+                unsafe { libc::madvise(base, size, libc::MADV_HUGEPAGE) };
                 return Some(Stack { base: base.cast(), size });
             }
         }

@@ -6,6 +6,7 @@ use crate::show;
 use crate::values::{Value, ValueType};
 use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
+use chadwick_runtime::{Argument, Output};
 
 /// An entry point of a program.
 #[derive(Clone)]
@@ -67,7 +68,28 @@ impl Function {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
-        self.results_to_data(self.call_core(args)?)
+        if self.program.inner.native.is_none() {
+            return self.results_to_data(self.call_core(args)?);
+        }
+        let mut results = Vec::new();
+        for (number, output) in self.call_native(args)?.into_iter().enumerate() {
+            let value = match output {
+                Output::Data(data) => Value::from_data(data),
+                Output::Value(_) => None,
+            };
+            results.push(value.ok_or_else(|| self.no_data(number))?);
+        }
+        Ok(results)
+    }
+
+    fn call_native(&self, args: &[Value]) -> Result<Vec<Output>> {
+        self.check_arguments(args)?;
+        let Some(native) = &self.program.inner.native else { return Err(Error::argument("no native code")) };
+        let passed: Option<Vec<Argument<'_>>> = args.iter().map(Value::as_argument).collect();
+        let passed = passed.ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))?;
+        let limits = self.program.inner.limits.get();
+        let result = native.borrow_mut().call(self.entry, &passed, &limits);
+        result.map_err(|error| self.program.runtime_error(error))
     }
 
     /// Calls the function and gives its results as text. Unlike [`Function::call`], it works for results of any type: constructors are
@@ -86,20 +108,26 @@ impl Function {
 
     /// Calls the function and gives the results as the interpreter has them.
     pub(crate) fn call_core(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
-        let args = self.arguments(args)?;
-        if let Some(native) = &self.program.inner.native {
-            let args: Vec<interp::Data> = args.iter().filter_map(interp::Value::to_data).collect();
-            let limits = self.program.inner.limits.get();
-            let result = native.borrow_mut().call(self.entry, &args, &limits);
-            return result.map_err(|error| self.program.runtime_error(error));
+        if self.program.inner.native.is_some() {
+            let values = self.call_native(args)?.into_iter().map(|output| match output {
+                Output::Data(data) => data.into_value(),
+                Output::Value(value) => Some(value),
+            });
+            return values.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("a result that cannot be read"));
         }
+        let args = self.arguments(args)?;
         let function = self.core_entry().function;
         let result = self.program.inner.interpreter.borrow_mut().call(function, args);
         result.map_err(|error| self.program.runtime_error(error))
     }
 
-    /// Checks arguments against the parameters.
     pub(crate) fn arguments(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
+        self.check_arguments(args)?;
+        args.iter().map(|arg| to_core(arg.clone())).collect()
+    }
+
+    /// Checks arguments against the parameters.
+    pub(crate) fn check_arguments(&self, args: &[Value]) -> Result<()> {
         let entry = self.core_entry();
         let slots: Vec<(&EntryValue, usize, &Type)> = slots(&entry.params);
         if slots.len() != args.len() {
@@ -109,7 +137,6 @@ impl Function {
             let message = format!("`{}` takes {} value{plural}{types}, but {} were given", entry.name, slots.len(), args.len());
             return Err(Error::argument(message));
         }
-        let mut values = Vec::with_capacity(args.len());
         for (number, ((param, component, ty), arg)) in slots.into_iter().zip(args).enumerate() {
             if !fits(ty, arg) {
                 let name = match param.name.as_str() {
@@ -124,27 +151,23 @@ impl Function {
                 let message = format!("{name} of `{}` {part}, but a value of type {given} was given", entry.name);
                 return Err(Error::argument(message));
             }
-            values.push(to_core(arg.clone())?);
         }
-        Ok(values)
+        Ok(())
     }
 
     pub(crate) fn results_to_data(&self, results: Vec<interp::Value>) -> Result<Vec<Value>> {
-        let entry = self.core_entry();
-        let slots = slots(&entry.results);
         results
             .iter()
             .enumerate()
-            .map(|(number, result)| {
-                result.to_data().and_then(Value::from_data).ok_or_else(|| {
-                    let ty = slots.get(number).map_or("", |(result, _, _)| result.source_type.as_str());
-                    Error::argument(format!(
-                        "the result of `{}` has type {ty}, which is no number, boolean or array of such",
-                        entry.name
-                    ))
-                })
-            })
+            .map(|(number, result)| result.to_data().and_then(Value::from_data).ok_or_else(|| self.no_data(number)))
             .collect()
+    }
+
+    fn no_data(&self, number: usize) -> Error {
+        let entry = self.core_entry();
+        let slots = slots(&entry.results);
+        let ty = slots.get(number).map_or("", |(result, _, _)| result.source_type.as_str());
+        Error::argument(format!("the result of `{}` has type {ty}, which is no number, boolean or array of such", entry.name))
     }
 }
 

@@ -346,6 +346,11 @@ pub(crate) fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(NEEDED, RESERVED, work)
 }
 
+/// Whether there is a C compiler; if not, why.
+pub fn native_code_available() -> std::result::Result<(), String> {
+    chadwick_runtime::Compiler::find().map(|_| ()).map_err(|error| error.to_string())
+}
+
 /// The line of the program's own text that a span is about; nothing for the prelude.
 fn source_line(map: &SourceMap, span: Span) -> Option<String> {
     let file = map.file(span.file)?;

@@ -16,7 +16,10 @@ pub fn command(options: &GradOptions) -> Exit {
 }
 
 fn grad(options: &GradOptions) -> Result<()> {
-    let program = load(&options.call.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
+    let engine = options.engine.as_deref();
+    let program = load(&options.call.file)?
+        .with_engine(engine.and_then(Engine::from_name).unwrap_or_default())?
+        .with_backend(options.backend.backend(false, engine))?;
     let call = arguments::resolve(&program, &options.call, Default::Tests)?;
     let function = match options.wrt.is_empty() {
         true => call.function,

@@ -12,7 +12,7 @@ pub fn command(options: &RunOptions) -> Exit {
 }
 
 fn run(options: &RunOptions) -> Result<()> {
-    let program = load(&options.call.file)?.with_backend(options.backend.backend(false))?;
+    let program = load(&options.call.file)?.with_backend(options.backend.backend(false, None))?;
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
     program.set_limits(options.limits.starting_now());

@@ -64,8 +64,8 @@ pub fn command(options: &TestOptions) -> Exit {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let config = Config {
         tolerance,
-        engine: Engine::from_name(&options.engine).unwrap_or_default(),
-        backend: options.backend.backend(true),
+        engine: options.engine.as_deref().and_then(Engine::from_name).unwrap_or_default(),
+        backend: options.backend.backend(true, options.engine.as_deref()),
         timeout: options.limits.timeout_or(Duration::from_secs(60)),
         max_memory: options.limits.max_memory,
         entry: options.entry.clone(),

@@ -167,6 +167,8 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
     // Some have a function of their own in single precision; others are computed in double precision.
     let own = |name: &str| if single { format!("{name}f({x})") } else { format!("{name}({x})") };
     let wide = |name: &str| if single { format!("((float){name}((double){x}))") } else { format!("{name}({x})") };
+    // Those of `rts/math.h`.
+    let ours = |name: &str| if single { format!("cw_{name}f({x})") } else { format!("cw_{name}({x})") };
     match op {
         UnaryOp::Negate => format!("(-{x})"),
         UnaryOp::Abs => own("__builtin_fabs"),
@@ -177,8 +179,8 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         UnaryOp::Trunc => own("__builtin_trunc"),
         UnaryOp::Round => own("__builtin_rint"),
         UnaryOp::Cbrt => own("cbrt"),
-        UnaryOp::Exp => own("exp"),
-        UnaryOp::Log => own("log"),
+        UnaryOp::Exp => ours("exp"),
+        UnaryOp::Log => ours("log"),
         UnaryOp::Log2 => own("log2"),
         UnaryOp::Log10 => own("log10"),
         UnaryOp::Log1p => own("log1p"),
@@ -187,7 +189,7 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         UnaryOp::Tan => own("tan"),
         UnaryOp::Sinh => own("sinh"),
         UnaryOp::Cosh => own("cosh"),
-        UnaryOp::Tanh => own("tanh"),
+        UnaryOp::Tanh => ours("tanh"),
         UnaryOp::Asin => wide("asin"),
         UnaryOp::Acos => wide("acos"),
         UnaryOp::Atan => wide("atan"),

@@ -106,11 +106,10 @@ impl<'p> Emitter<'_, 'p> {
         }
         let value = self.value(value);
         match (here, value) {
+            (Here::Scalar(_, Prim::Bool), _) => {}
             (Here::Scalar(local, prim), value) => {
-                if prim != Prim::Bool {
-                    let sum = Exp::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![Exp::Local(local), scalar_of(&value)]);
-                    self.push(Stm::Assign(local, sum));
-                }
+                let sum = Exp::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![Exp::Local(local), scalar_of(&value)]);
+                self.push(Stm::Assign(local, sum));
             }
             (Here::Place(place, Ty::Prim(prim)), value) => self.add_scalar(place, prim, scalar_of(&value)),
             (Here::Place(place, Ty::Sum(id)), value) => {

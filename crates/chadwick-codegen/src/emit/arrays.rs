@@ -162,8 +162,16 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn index(&mut self, binders: &[Binder], array: &Atom, indices: &[Atom]) {
-        let array = self.array(array);
         let indices: Vec<Exp> = indices.iter().map(|index| self.scalar(index)).collect();
+        if let (Atom::Var(var), [binder]) = (array, binders)
+            && let Some((at, element)) = self.forwards.get(var)
+            && *at == indices
+        {
+            let element = element.clone();
+            self.set(binder.var, Value::Scalar(element));
+            return;
+        }
+        let array = self.array(array);
         for (index, dim) in indices.iter().zip(array.dims.clone()) {
             self.check_index(index, &dim);
         }

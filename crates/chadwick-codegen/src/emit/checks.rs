@@ -111,29 +111,24 @@ impl Emitter<'_, '_> {
         let (mut index, mut ranges, mut guards) = (index.clone(), false, Vec::new());
         let mut level = self.frames.len() - 1;
         let mut crossed = None;
-        loop {
-            match &self.frames[level].kind {
-                FrameKind::Loop { index: counter, bound, .. } => {
-                    if !self.defined_outside(dim, level) || guards.iter().any(|guard| !self.defined_outside(guard, level)) {
-                        break;
+        while let FrameKind::Loop { index: counter, bound, .. } = &self.frames[level].kind {
+            if !self.defined_outside(dim, level) || guards.iter().any(|guard| !self.defined_outside(guard, level)) {
+                break;
+            }
+            match &index {
+                Exp::Local(local) if local == counter && !ranges => {
+                    index = bound.clone();
+                    ranges = true;
+                }
+                other if self.defined_outside(other, level) => {
+                    if bound.as_i64().is_none_or(|bound| bound <= 0) {
+                        guards.push(bound.clone());
                     }
-                    match &index {
-                        Exp::Local(local) if local == counter && !ranges => {
-                            index = bound.clone();
-                            ranges = true;
-                        }
-                        other if self.defined_outside(other, level) => {
-                            if bound.as_i64().is_none_or(|bound| bound <= 0) {
-                                guards.push(bound.clone());
-                            }
-                        }
-                        _ => break,
-                    }
-                    crossed = Some(level);
-                    level -= 1;
                 }
                 _ => break,
             }
+            crossed = Some(level);
+            level -= 1;
         }
         let mut condition = match ranges {
             true => Exp::test(Test::Less, dim.clone(), index.clone()),

@@ -39,6 +39,16 @@ enum State {
     },
 }
 
+impl Collector<'_> {
+    /// The array, if it has its memory already.
+    pub fn ready(&self) -> Option<Array> {
+        match &self.state {
+            State::Ready { array, .. } => Some(array.clone()),
+            _ => None,
+        }
+    }
+}
+
 impl<'p> Emitter<'_, 'p> {
     /// A new array, in its destination if it has one.
     pub(crate) fn new_array(&mut self, var: Var, name: &str, elem: Elem, dims: Vec<Exp>) -> Array {

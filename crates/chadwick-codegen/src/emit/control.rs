@@ -40,8 +40,8 @@ impl<'p> Emitter<'_, 'p> {
             Op::Call { function, args } => self.call(statement, *function, args, deaths),
             Op::Construct { ty, tag, args } => self.construct(statement, ty, *tag, args, deaths),
             Op::Match { scrutinee, arms, otherwise } => self.matching(binders, scrutinee, arms, otherwise.as_ref(), deaths),
-            Op::Build { space, body, inner } => self.build(statement, space, body, inner, deaths),
-            Op::Reduce { space, op, neutral, body, .. } => self.reduce(statement, space, op, neutral, body, deaths),
+            // Emitted in groups.
+            Op::Build { .. } | Op::Reduce { .. } => {}
             Op::Scan { axis, op, neutral, body } => self.scan(statement, axis, op, neutral, body, deaths),
             Op::Hist { space, dest, rank, op, body, .. } => self.hist(statement, space, dest, *rank, op, body, deaths),
             Op::Scatter { space, dest, rank, body } => self.scatter(statement, space, dest, *rank, body, deaths),

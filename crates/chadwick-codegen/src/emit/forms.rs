@@ -1,5 +1,6 @@
 //! Forms over an index space: build, reduce, scan, hist, scatter.
 
+use super::collect::Collector;
 use super::{Array, Emitter, Uses, Value};
 use crate::ir::*;
 use crate::liveness::Deaths;
@@ -10,6 +11,21 @@ pub(crate) enum Slot {
     Scalar(Local),
     Sum(Local, SumId),
     Array { elem: Elem, data: Local, owner: Local, dims: Vec<SlotDim> },
+}
+
+/// A form whose loop is open.
+enum Open<'p> {
+    /// A collector per result that is stored, and which results have values.
+    Build {
+        collectors: Vec<Option<Collector<'p>>>,
+        with_values: Vec<usize>,
+    },
+    Total {
+        total: Local,
+        combine: Option<Combine>,
+        op: PrimOp,
+    },
+    Fold(Vec<Slot>),
 }
 
 /// A size of an array in a slot.
@@ -145,94 +161,161 @@ impl<'p> Emitter<'_, 'p> {
 
     // Forms
 
-    pub(super) fn build(
-        &mut self,
-        statement: &'p Statement,
-        space: &'p [Axis],
-        body: &'p Block,
-        inner: &'p [Vec<Size>],
-        deaths: &Deaths,
-    ) {
+    /// Forms over one space, side by side, in one loop.
+    pub(super) fn together(&mut self, members: &'p [Statement], stored: impl Fn(chadwick_core::Var) -> bool) {
+        let Some(space) = members.first().and_then(|first| space_of(&first.op)) else { return };
         let bounds = self.bounds_of(space);
-        let mut stated = inner.iter();
-        let (mut collectors, mut with_values) = (Vec::new(), Vec::new());
-        for binder in &statement.binders {
-            let holds_values = !is_unit(&binder.ty, space.len());
-            let sizes: &[Size] = match holds_values {
-                true => stated.next().map_or(&[], Vec::as_slice),
-                false => &[],
-            };
-            if holds_values {
-                with_values.push(collectors.len());
-            }
-            let collector = self.collect(binder, Some(bounds.clone()), space.len(), sizes);
-            collectors.push(collector);
+        let mut open: Vec<Open<'p>> = Vec::new();
+        for member in members {
+            self.enter(member.span);
+            open.push(self.begin(member, &bounds, &stored));
         }
         let indices = self.open_space(space, &bounds);
         let position =
             indices.iter().zip(&bounds).fold(Exp::i64(0), |at, (index, bound)| at.mul(bound.clone()).add(index.clone()));
-        let position = match with_values.is_empty() {
-            true => position,
-            false => self.size_local("at", position),
-        };
-        self.release_roots(at_entry(deaths, 0));
-        for (number, result) in with_values.iter().zip(&body.results) {
-            self.offer_row(&collectors[*number], &position, result, body);
+        let position = self.size_local("at", position);
+        let mut mark = Mark::Independent;
+        for (member, open) in members.iter().zip(&open) {
+            self.enter(member.span);
+            for (axis, index) in space_of(&member.op).unwrap_or_default().iter().zip(&indices) {
+                self.set(axis.var, Value::Scalar(index.clone()));
+            }
+            mark = self.step(member, open, &indices, &position, mark);
         }
-        self.statements(body);
-        let mut uses = self.result_uses(body);
-        for (number, result) in with_values.iter().zip(&body.results) {
-            self.collect_element(&collectors[*number], &position, result, &mut uses);
+        self.close_space(space, mark);
+        for binder in members.iter().flat_map(|member| &member.binders) {
+            self.forwards.remove(&binder.var);
         }
-        self.end_block(body);
-        self.close_space(space, Mark::Independent);
-        for (binder, collector) in statement.binders.iter().zip(collectors) {
-            let array = self.collected(collector);
-            self.set(binder.var, Value::Array(array));
+        for (member, open) in members.iter().zip(open) {
+            self.finish(member, open, &bounds);
         }
     }
 
-    pub(super) fn reduce(
-        &mut self,
-        statement: &'p Statement,
-        space: &'p [Axis],
-        op: &'p Lambda,
-        neutral: &[Atom],
-        body: &'p Block,
-        deaths: &Deaths,
-    ) {
-        let mut uses = self.statement_uses(statement, deaths);
-        let bounds = self.bounds_of(space);
-        if let (Some((combine, prim_op)), [neutral], [binder], [element]) =
-            (simple_operator(op), neutral, statement.binders.as_slice(), body.results.as_slice())
-        {
-            let start = self.scalar(neutral);
-            let name = self.var_name(binder.var);
-            let total = self.local(&name, Ty::Prim(prim_op.result()));
-            self.push(Stm::Let(total, start));
-            self.open_space(space, &bounds);
-            self.release_roots(at_entry(deaths, 0));
-            self.statements(body);
-            let element = self.scalar(element);
-            self.push(Stm::Assign(total, Exp::Prim(prim_op, vec![Exp::Local(total), element])));
-            self.end_block(body);
-            let prim = prim_op.result();
-            let exact = prim != Prim::F16 && !(self.shared.strict && prim.is_float());
-            let mark = match combine {
-                Some(combine) if exact => Mark::Reduction(vec![(combine, total)]),
-                _ => Mark::Sequential,
-            };
-            self.close_space(space, mark);
-            self.set(binder.var, Value::Scalar(Exp::Local(total)));
-            return;
+    /// What must exist before the loop of a form.
+    fn begin(&mut self, member: &'p Statement, bounds: &[Exp], stored: &impl Fn(chadwick_core::Var) -> bool) -> Open<'p> {
+        let live = self.live;
+        let empty = Deaths::default();
+        let deaths = live.deaths(member).unwrap_or(&empty);
+        match &member.op {
+            Op::Build { inner, .. } => {
+                let mut stated = inner.iter();
+                let (mut collectors, mut with_values) = (Vec::new(), Vec::new());
+                for binder in &member.binders {
+                    let holds_values = !is_unit(&binder.ty, bounds.len());
+                    let sizes: &[Size] = match holds_values {
+                        true => stated.next().map_or(&[], Vec::as_slice),
+                        false => &[],
+                    };
+                    if holds_values {
+                        with_values.push(collectors.len());
+                    }
+                    collectors.push(match stored(binder.var) {
+                        true => {
+                            let collector = self.collect(binder, Some(bounds.to_vec()), bounds.len(), sizes);
+                            // Later members may look at rows that are complete.
+                            if let Some(array) = collector.ready() {
+                                self.set(binder.var, Value::Array(array));
+                            }
+                            Some(collector)
+                        }
+                        false => None,
+                    });
+                }
+                Open::Build { collectors, with_values }
+            }
+            Op::Reduce { op, neutral, .. } => {
+                if let (Some((combine, prim_op)), [neutral], [binder]) =
+                    (simple_operator(op), neutral.as_slice(), member.binders.as_slice())
+                {
+                    let start = self.scalar(neutral);
+                    let name = self.var_name(binder.var);
+                    let total = self.local(&name, Ty::Prim(prim_op.result()));
+                    self.push(Stm::Let(total, start));
+                    return Open::Total { total, combine, op: prim_op };
+                }
+                let mut uses = self.statement_uses(member, deaths);
+                Open::Fold(self.fold_slots(op, neutral, &mut uses))
+            }
+            _ => Open::Fold(Vec::new()),
         }
-        let slots = self.fold_slots(op, neutral, &mut uses);
-        self.open_space(space, &bounds);
-        self.fold_step(op, body, deaths, &slots);
-        self.close_space(space, Mark::Sequential);
-        for (binder, slot) in statement.binders.iter().zip(&slots) {
-            let value = slot_value(slot);
-            self.set(binder.var, value);
+    }
+
+    /// One iteration of a form; returns what is known about the loop so far.
+    fn step(&mut self, member: &'p Statement, open: &Open<'p>, indices: &[Exp], position: &Exp, mark: Mark) -> Mark {
+        let live = self.live;
+        let empty = Deaths::default();
+        let deaths = live.deaths(member).unwrap_or(&empty);
+        match (&member.op, open) {
+            (Op::Build { body, .. }, Open::Build { collectors, with_values }) => {
+                self.release_roots(at_entry(deaths, 0));
+                for (number, result) in with_values.iter().zip(&body.results) {
+                    if let Some(collector) = &collectors[*number] {
+                        self.offer_row(collector, position, result, body);
+                    }
+                }
+                self.statements(body);
+                let mut uses = self.result_uses(body);
+                for (number, result) in with_values.iter().zip(&body.results) {
+                    if let Value::Scalar(exp) = self.value(result) {
+                        self.forwards.insert(member.binders[*number].var, (indices.to_vec(), exp));
+                    }
+                    if let Some(collector) = &collectors[*number] {
+                        self.collect_element(collector, position, result, &mut uses);
+                    }
+                }
+                self.end_block(body);
+                mark
+            }
+            (Op::Reduce { body, .. }, Open::Total { total, combine, op }) => {
+                self.release_roots(at_entry(deaths, 0));
+                self.statements(body);
+                let element = body.results.first().map_or(Exp::i64(0), |element| self.scalar(element));
+                self.push(Stm::Assign(*total, Exp::Prim(*op, vec![Exp::Local(*total), element])));
+                self.end_block(body);
+                let prim = op.result();
+                let exact = prim != Prim::F16 && !(self.shared.strict && prim.is_float());
+                match (combine, mark) {
+                    (Some(combine), Mark::Independent) if exact => Mark::Reduction(vec![(*combine, *total)]),
+                    (Some(combine), Mark::Reduction(mut all)) if exact => {
+                        all.push((*combine, *total));
+                        Mark::Reduction(all)
+                    }
+                    _ => Mark::Sequential,
+                }
+            }
+            (Op::Reduce { op, body, .. }, Open::Fold(slots)) => {
+                self.fold_step(op, body, deaths, slots);
+                Mark::Sequential
+            }
+            _ => Mark::Sequential,
+        }
+    }
+
+    fn finish(&mut self, member: &'p Statement, open: Open<'p>, bounds: &[Exp]) {
+        match open {
+            Open::Build { collectors, .. } => {
+                for (binder, collector) in member.binders.iter().zip(collectors) {
+                    let array = match collector {
+                        Some(collector) => self.collected(collector),
+                        // Only its sizes are asked for.
+                        None => {
+                            Array { elem: Elem::Unit, data: Exp::Null, owner: Exp::Null, dims: bounds.to_vec(), strides: None }
+                        }
+                    };
+                    self.set(binder.var, Value::Array(array));
+                }
+            }
+            Open::Total { total, .. } => {
+                if let Some(binder) = member.binders.first() {
+                    self.set(binder.var, Value::Scalar(Exp::Local(total)));
+                }
+            }
+            Open::Fold(slots) => {
+                for (binder, slot) in member.binders.iter().zip(&slots) {
+                    let value = slot_value(slot);
+                    self.set(binder.var, value);
+                }
+            }
         }
     }
 
@@ -472,6 +555,13 @@ impl<'p> Emitter<'_, 'p> {
     }
 }
 
+fn space_of(op: &Op) -> Option<&[Axis]> {
+    match op {
+        Op::Build { space, .. } | Op::Reduce { space, .. } => Some(space),
+        _ => None,
+    }
+}
+
 pub(crate) fn at_entry(deaths: &Deaths, block: usize) -> &[chadwick_core::Var] {
     deaths.at_entry.get(block).map_or(&[], Vec::as_slice)
 }
@@ -542,7 +632,8 @@ fn simple_operator(op: &Lambda) -> Option<(Option<Combine>, PrimOp)> {
         BinaryOp::And => Some(Combine::And),
         BinaryOp::Or => Some(Combine::Or),
         BinaryOp::Xor if *prim != Prim::Bool => Some(Combine::Xor),
-        BinaryOp::Min | BinaryOp::Max => None,
+        BinaryOp::Min => Some(Combine::Minimum),
+        BinaryOp::Max => Some(Combine::Maximum),
         _ => return None,
     };
     Some((combine, *prim_op))

@@ -15,7 +15,7 @@ use crate::borrow::Owned;
 use crate::ir::*;
 use crate::layout::Layouts;
 use crate::liveness::{Deaths, Liveness};
-use crate::{MessageText, Site, SiteKind};
+use crate::{MessageText, Site, SiteKind, schedule};
 use chadwick_core as core;
 use chadwick_core::{Atom, Block, Prim, Program, Statement, Type, Var};
 use chadwick_source::Span;
@@ -158,6 +158,8 @@ pub(crate) struct Emitter<'s, 'p> {
     rows: FxHashMap<Local, Exp>,
     /// Owners whose reference somebody takes.
     consumed: FxHashSet<Var>,
+    /// Elements that have just been computed, by array and indices.
+    forwards: FxHashMap<Var, (Vec<Exp>, Exp)>,
     /// Locals that are accumulators of scalars.
     sums: FxHashSet<Local>,
     last_line: String,
@@ -187,6 +189,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         destinations: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,
+        forwards: FxHashMap::default(),
         sums: FxHashSet::default(),
         last_line: String::new(),
     };
@@ -684,23 +687,50 @@ impl<'p> Emitter<'_, 'p> {
 
     pub(crate) fn statements(&mut self, block: &'p Block) {
         stacker::maybe_grow(256 * 1024, 4 * 1024 * 1024, || {
-            for statement in &block.statements {
-                self.statement(statement);
+            let mut at = 0;
+            while let Some(statement) = block.statements.get(at) {
+                let end = match statement.op {
+                    core::Op::Build { .. } | core::Op::Reduce { .. } => schedule::group_end(&block.statements, at),
+                    _ => at + 1,
+                };
+                self.group(block, at, end);
+                at = end;
             }
         });
     }
 
-    fn statement(&mut self, statement: &'p Statement) {
-        let empty = Deaths::default();
+    /// One statement, or several that share a loop.
+    fn group(&mut self, block: &'p Block, start: usize, end: usize) {
+        let members = &block.statements[start..end];
+        let outer_span = self.span;
+        match members {
+            [statement] if !matches!(statement.op, core::Op::Build { .. } | core::Op::Reduce { .. }) => {
+                let empty = Deaths::default();
+                let live = self.live;
+                let deaths = live.deaths(statement).unwrap_or(&empty);
+                self.enter(statement.span);
+                self.operation(statement, deaths);
+            }
+            members => {
+                let unstored = match members.len() {
+                    1 => FxHashSet::default(),
+                    _ => schedule::virtual_arrays(members, &block.statements[end..], &block.results),
+                };
+                self.together(members, |var| !unstored.contains(&var));
+            }
+        }
         let live = self.live;
-        let deaths = live.deaths(statement).unwrap_or(&empty);
-        let outer_span = std::mem::replace(&mut self.span, statement.span);
-        self.comment(statement.span);
-        self.operation(statement, deaths);
-        self.release_roots(&deaths.operands);
-        self.release_roots(&deaths.after);
-        self.release_roots(&deaths.unused);
+        for deaths in members.iter().filter_map(|member| live.deaths(member)) {
+            self.release_roots(&deaths.operands);
+            self.release_roots(&deaths.after);
+            self.release_roots(&deaths.unused);
+        }
         self.span = outer_span;
+    }
+
+    pub(crate) fn enter(&mut self, span: Span) {
+        self.span = span;
+        self.comment(span);
     }
 
     fn comment(&mut self, span: Span) {

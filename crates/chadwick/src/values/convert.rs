@@ -1,8 +1,9 @@
 //! Rust values to [`Value`] and back, and the way to the interpreter's data.
 
-use super::elements::for_each_type;
+use super::elements::{each, for_each_type};
 use super::{Elements, ElementsRef, Scalar, Value};
 use chadwick_interp::Data;
+use chadwick_runtime::Argument;
 use half::f16;
 
 macro_rules! conversions {
@@ -64,6 +65,11 @@ impl From<Scalar> for Value {
 impl Value {
     pub(crate) fn into_data(self) -> Data {
         Data { shape: self.shape.iter().map(|size| *size as i64).collect(), elements: self.elements.into_buffer() }
+    }
+
+    /// The value for native code to read.
+    pub(crate) fn as_argument(&self) -> Option<Argument<'_>> {
+        each!(&self.elements, vector => Argument::new(&self.shape, vector))
     }
 
     /// `None` for arrays of units.

@@ -62,7 +62,7 @@ macro_rules! for_each_type {
     };
 }
 
-pub(crate) use for_each_type;
+pub(crate) use {each, for_each_type};
 
 impl Elements {
     /// No elements yet.

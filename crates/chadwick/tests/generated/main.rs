@@ -63,7 +63,7 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
 
 #[test]
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
-    let half = programs(40) / 2;
+    let half = programs(24) / 2;
     for element in [Element::F64, Element::I64] {
         check_programs(element, half, &|program, report| native::agreement(program, element, report));
     }

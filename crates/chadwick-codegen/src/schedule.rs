@@ -1,0 +1,328 @@
+//! Which forms share a loop.
+//!
+//! Neighbouring `build`s and `reduce`s over the same space become one loop, if each looks at the arrays of those before it only at its own
+//! point: `xs[i]` in iteration `i`. Such a value is still in a register, and an array that is used nowhere else is never stored. This is
+//! the vertical and the horizontal fusion of loops that stand side by side. [`schedule`] moves statements so that members of a group
+//! become neighbours; [`group_end`] finds the groups again when code is emitted.
+
+use chadwick_core::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Brings together what can share a loop.
+pub fn schedule(program: &mut Program) {
+    for function in &mut program.functions {
+        let body = std::mem::take(&mut function.body);
+        function.body = block(body);
+    }
+}
+
+fn block(block: Block) -> Block {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        let statements = block.statements.into_iter().map(|statement| {
+            let op = statement.op.map_blocks(&mut |inner| self::block(inner));
+            Statement { op, ..statement }
+        });
+        let mut waiting: std::collections::VecDeque<Statement> = statements.collect();
+        let mut sizes = Sizes::default();
+        let mut done = Vec::new();
+        while let Some(statement) = waiting.pop_front() {
+            if space(&statement.op).is_none() {
+                sizes.learn(&statement);
+                done.push(statement);
+                continue;
+            }
+            gather(statement, &mut waiting, &mut sizes, &mut done);
+        }
+        Block { statements: done, results: block.results }
+    })
+}
+
+/// Takes from the waiting statements those that can join the first one.
+fn gather(first: Statement, waiting: &mut std::collections::VecDeque<Statement>, sizes: &mut Sizes, done: &mut Vec<Statement>) {
+    sizes.learn(&first);
+    let mut group = Group::new(&first);
+    let mut members = vec![first];
+    let (mut before, mut after): (Vec<Statement>, Vec<Statement>) = (Vec::new(), Vec::new());
+    let mut delayed: FxHashSet<Var> = FxHashSet::default();
+    let mut at = 0;
+    // Statements that are looked at but neither moved nor joined stay in the queue, behind the group.
+    while at < waiting.len() {
+        let statement = &waiting[at];
+        let uses_delayed = uses_any(&statement.op, &delayed);
+        if !uses_delayed && group.accepts(&statement.op, sizes) {
+            let Some(mut statement) = waiting.remove(at) else { break };
+            sizes.learn(&statement);
+            group.adapt(&mut statement);
+            group.add(&statement);
+            members.push(statement);
+            continue;
+        }
+        if !is_light(&statement.op) {
+            break;
+        }
+        let Some(statement) = waiting.remove(at) else { break };
+        sizes.learn(&statement);
+        match uses_delayed || group.is_used_by(&statement.op) {
+            true => {
+                delayed.extend(statement.binders.iter().map(|binder| binder.var));
+                after.push(statement);
+            }
+            false => before.push(statement),
+        }
+        at = 0;
+    }
+    done.append(&mut before);
+    done.append(&mut members);
+    // What was delayed may start a group of its own only in its old place.
+    after.into_iter().rev().for_each(|statement| waiting.push_front(statement));
+}
+
+/// The end of the group that starts at a statement: behind its last member.
+pub fn group_end(statements: &[Statement], start: usize) -> usize {
+    let Some(first) = statements.get(start).filter(|first| space(&first.op).is_some()) else { return start + 1 };
+    let mut group = Group::new(first);
+    let sizes = Sizes::default();
+    let mut end = start + 1;
+    while let Some(next) = statements.get(end).filter(|next| group.accepts(&next.op, &sizes)) {
+        group.add(next);
+        end += 1;
+    }
+    end
+}
+
+/// Arrays among the results of a group that are only read at their own point, inside the group.
+pub fn virtual_arrays(members: &[Statement], rest: &[Statement], results: &[Atom]) -> FxHashSet<Var> {
+    let mut candidates: FxHashSet<Var> = FxHashSet::default();
+    for member in members {
+        if let Op::Build { space, .. } = &member.op {
+            let scalar = |binder: &&Binder| matches!(binder.ty.peel(space.len()), Some(Type::Prim(_)));
+            candidates.extend(member.binders.iter().filter(scalar).map(|binder| binder.var));
+        }
+    }
+    if candidates.is_empty() {
+        return candidates;
+    }
+    let mut elsewhere = FxHashSet::default();
+    let mut note = |var: Var| {
+        elsewhere.insert(var);
+    };
+    for statement in rest {
+        outside_uses(&statement.op, &[], &mut note);
+    }
+    for result in results {
+        if let Atom::Var(var) = result {
+            note(*var);
+        }
+    }
+    for member in members {
+        let axes: Vec<Var> = space(&member.op).unwrap_or_default().iter().map(|axis| axis.var).collect();
+        outside_uses(&member.op, &axes, &mut note);
+    }
+    candidates.retain(|var| !elsewhere.contains(var));
+    candidates
+}
+
+/// All variables used, except in `dim` and as whole arrays indexed by exactly `axes`.
+fn outside_uses(op: &Op, axes: &[Var], note: &mut dyn FnMut(Var)) {
+    let skipped = match op {
+        Op::Dim { array: Atom::Var(_), .. } => return,
+        Op::Index { array: Atom::Var(_), indices } => is_point(indices, axes) && indices.len() == axes.len(),
+        _ => false,
+    };
+    let mut first = skipped;
+    op.for_each_atom(&mut |atom| {
+        // The array is the first operand of an index.
+        if std::mem::take(&mut first) {
+            return;
+        }
+        if let Atom::Var(var) = atom {
+            note(*var);
+        }
+    });
+    for scope in op.scopes() {
+        for statement in &scope.block.statements {
+            outside_uses(&statement.op, axes, note);
+        }
+        for result in &scope.block.results {
+            if let Atom::Var(var) = result {
+                note(*var);
+            }
+        }
+    }
+}
+
+/// Whether the indices begin with the axes, in order.
+fn is_point(indices: &[Atom], axes: &[Var]) -> bool {
+    !axes.is_empty() && indices.len() >= axes.len() && axes.iter().zip(indices).all(|(axis, index)| *index == Atom::Var(*axis))
+}
+
+fn space(op: &Op) -> Option<&[Axis]> {
+    match op {
+        Op::Build { space, .. } | Op::Reduce { space, .. } => Some(space),
+        _ => None,
+    }
+}
+
+/// Operations that cost little and keep no reference: they can be moved.
+fn is_light(op: &Op) -> bool {
+    matches!(op, Op::Prim(..) | Op::Dim { .. } | Op::Copy(_) | Op::Index { .. } | Op::Slice { .. } | Op::Transpose { .. })
+}
+
+fn uses_any(op: &Op, vars: &FxHashSet<Var>) -> bool {
+    if vars.is_empty() {
+        return false;
+    }
+    // The sizes of a space are not looked at: a member takes those of its group.
+    let mut used = false;
+    let mut sizes: Vec<*const Atom> = Vec::new();
+    for axis in space(op).unwrap_or_default() {
+        sizes.push(std::ptr::from_ref(&axis.size));
+    }
+    op.for_each_atom(&mut |atom| {
+        if let Atom::Var(var) = atom
+            && !sizes.contains(&std::ptr::from_ref(atom))
+        {
+            used |= vars.contains(var);
+        }
+    });
+    used || op.scopes().iter().any(|scope| chadwick_core::visit::free_variables(scope.block).iter().any(|var| vars.contains(var)))
+}
+
+struct Group {
+    sizes: Vec<Atom>,
+    /// What members bind: arrays may be looked at point by point, totals not at all.
+    arrays: FxHashSet<Var>,
+    totals: FxHashSet<Var>,
+}
+
+impl Group {
+    fn new(first: &Statement) -> Group {
+        let sizes = space(&first.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
+        let mut group = Group { sizes, arrays: FxHashSet::default(), totals: FxHashSet::default() };
+        group.add(first);
+        group
+    }
+
+    fn add(&mut self, member: &Statement) {
+        // Rows can be read where they are, if the array exists before the loop: all its sizes are stated.
+        let stated = |size: &Size| matches!(size, Size::Known(atom) if !matches!(atom, Atom::Const(Const::I64(..0))));
+        for binder in &member.binders {
+            let known = match &member.op {
+                Op::Build { space, inner, .. } => {
+                    let rank = binder.ty.rank() - space.len().min(binder.ty.rank());
+                    rank == 0
+                        || inner.iter().filter(|sizes| sizes.len() == rank).count() == inner.len()
+                            && inner.iter().flatten().all(stated)
+                }
+                _ => false,
+            };
+            match known {
+                true => self.arrays.insert(binder.var),
+                false => self.totals.insert(binder.var),
+            };
+        }
+    }
+
+    /// Gives a new member the group's own names for its sizes.
+    fn adapt(&self, member: &mut Statement) {
+        if let Op::Build { space, .. } | Op::Reduce { space, .. } = &mut member.op {
+            for (axis, size) in space.iter_mut().zip(&self.sizes) {
+                axis.size = size.clone();
+            }
+        }
+    }
+
+    fn is_used_by(&self, op: &Op) -> bool {
+        uses_any(op, &self.arrays) || uses_any(op, &self.totals)
+    }
+
+    /// Whether the operation can run in the same loop, behind the members so far.
+    fn accepts(&self, op: &Op, known: &Sizes) -> bool {
+        let Some(space) = space(op) else { return false };
+        let same = space.len() == self.sizes.len()
+            && space.iter().zip(&self.sizes).all(|(axis, size)| known.representative(&axis.size) == known.representative(size));
+        if !same || uses_any(op, &self.totals) {
+            return false;
+        }
+        // A total that is an array may be built in the memory of its start, which an earlier member may be reading.
+        if let Op::Reduce { op, .. } = op
+            && op.params.iter().any(|param| param.ty.as_prim().is_none())
+        {
+            return false;
+        }
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        let mut own_operands_fit = true;
+        let size_atoms: Vec<*const Atom> = space.iter().map(|axis| std::ptr::from_ref(&axis.size)).collect();
+        op.for_each_atom(&mut |atom| {
+            if let Atom::Var(var) = atom
+                && !size_atoms.contains(&std::ptr::from_ref(atom))
+            {
+                own_operands_fit &= !self.arrays.contains(var);
+            }
+        });
+        own_operands_fit && op.scopes().iter().all(|scope| self.pointwise(scope.block, &axes))
+    }
+
+    fn pointwise(&self, block: &Block, axes: &[Var]) -> bool {
+        let free = |atom: &Atom| !matches!(atom, Atom::Var(var) if self.arrays.contains(var));
+        block.results.iter().all(free)
+            && block.statements.iter().all(|statement| {
+                if let Op::Index { array, indices } = &statement.op
+                    && !free(array)
+                {
+                    return is_point(indices, axes);
+                }
+                let mut fits = true;
+                statement.op.for_each_atom(&mut |atom| fits &= free(atom));
+                fits && statement.op.scopes().iter().all(|scope| self.pointwise(scope.block, axes))
+            })
+    }
+}
+
+/// Names for the same size.
+#[derive(Default)]
+struct Sizes {
+    same: FxHashMap<Var, Atom>,
+    dims: FxHashMap<Var, Vec<Atom>>,
+}
+
+impl Sizes {
+    fn representative(&self, atom: &Atom) -> Atom {
+        let mut here = atom;
+        while let Atom::Var(var) = here
+            && let Some(next) = self.same.get(var)
+        {
+            here = next;
+        }
+        here.clone()
+    }
+
+    fn learn(&mut self, statement: &Statement) {
+        match &statement.op {
+            Op::Copy(atoms) => {
+                for (binder, atom) in statement.binders.iter().zip(atoms) {
+                    let atom = self.representative(atom);
+                    if atom != Atom::Var(binder.var) {
+                        self.same.insert(binder.var, atom);
+                    }
+                }
+            }
+            // For loops a negative size and no elements are the same.
+            Op::Dim { array: Atom::Var(array), axis } => {
+                if let (Some(size), [binder]) =
+                    (self.dims.get(array).and_then(|dims| dims.get(*axis)), statement.binders.as_slice())
+                {
+                    let size = self.representative(size);
+                    self.same.insert(binder.var, size);
+                }
+            }
+            Op::Build { space, .. } => {
+                let dims: Vec<Atom> = space.iter().map(|axis| axis.size.clone()).collect();
+                for binder in &statement.binders {
+                    self.dims.insert(binder.var, dims.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
