@@ -8,6 +8,7 @@
 mod graph;
 mod sweep;
 
+use chadwick_core::visit::for_each_binder;
 use chadwick_core::{Block, Element, Op, Program, Type, TypeId, Var};
 use rustc_hash::FxHashSet;
 
@@ -45,6 +46,16 @@ fn shown_types(program: &Program) -> FxHashSet<TypeId> {
     if program.functions.iter().any(|function| has_derivative(&function.body)) {
         // A derivative that is still an operator reads every field of its arguments.
         shown.extend((0..program.types.len()).map(|at| TypeId(at as u32)));
+    }
+    // Paths into an accumulator count the fields of what it holds.
+    for function in &program.functions {
+        let mut visit = |_: Var, ty: &Type| {
+            if let Type::Accumulator(content) = ty {
+                show(program, content, &mut shown);
+            }
+        };
+        function.params.iter().for_each(|param| visit(param.var, &param.ty));
+        for_each_binder(&function.body, &mut visit);
     }
     let values = program.entries.iter().flat_map(|entry| entry.params.iter().chain(&entry.results));
     values.flat_map(|value| &value.types).for_each(|ty| show(program, ty, &mut shown));

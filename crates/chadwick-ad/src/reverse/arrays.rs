@@ -270,13 +270,13 @@ impl Reverse<'_, '_> {
         let mut opened = Vec::new();
         for var in outside {
             match cotangents.get(&var) {
-                Some(Cotangent::Handle(handle)) => {
-                    own.insert(var, Cotangent::Handle(handle.clone()));
+                Some(Cotangent::Handle(handle, path)) => {
+                    own.insert(var, Cotangent::Handle(handle.clone(), path.clone()));
                 }
                 _ => {
                     let ty = Type::Accumulator(Rc::new(super::control::any_sizes(&self.context.var_type(var))));
                     let handle = self.context.fresh(Name::from(format!("{}_ct", self.context.name(var))), ty);
-                    own.insert(var, Cotangent::Handle(Atom::Var(handle.var)));
+                    own.insert(var, Cotangent::Handle(Atom::Var(handle.var), Vec::new()));
                     opened.push((var, handle));
                 }
             }

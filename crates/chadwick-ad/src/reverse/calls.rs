@@ -47,11 +47,13 @@ impl Reverse<'_, '_> {
                 continue;
             }
             let ty = super::control::any_sizes(&self.context.var_type(*var));
-            if !is_flat_array(&ty) {
+            if !self.is_accumulated(&ty) {
                 returned.push(arg.clone());
                 continue;
             }
-            if let Some(Cotangent::Handle(handle)) = cotangents.get(var) {
+            if let Some(Cotangent::Handle(handle, path)) = cotangents.get(var)
+                && path.is_empty()
+            {
                 dual_args.push(handle.clone());
                 continue;
             }
@@ -78,7 +80,13 @@ impl Reverse<'_, '_> {
             let mut all = self.context.b.push(Op::WithAccumulators { handles, init, body }, all_types, span);
             let results = all.split_off(opened.len());
             for ((var, _), last) in opened.iter().zip(all) {
-                cotangents.insert(*var, Cotangent::Value(last));
+                match cotangents.get(var) {
+                    // A part of an accumulator has no handle of its own: what the call adds is added there afterwards.
+                    Some(Cotangent::Handle(..)) => self.add(cotangents, &Atom::Var(*var), last, span),
+                    _ => {
+                        cotangents.insert(*var, Cotangent::Value(last));
+                    }
+                }
             }
             results
         };
@@ -132,10 +140,10 @@ impl Reverse<'_, '_> {
                 continue;
             }
             let ty = super::control::any_sizes(&param.ty);
-            if is_flat_array(&ty) {
+            if self.is_accumulated(&ty) {
                 let name = Name::from(format!("{}_ct", self.context.name(param.var)));
                 let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
-                cotangents.insert(param.var, Cotangent::Handle(Atom::Var(handle.var)));
+                cotangents.insert(param.var, Cotangent::Handle(Atom::Var(handle.var), Vec::new()));
                 dual_params.push(handle);
             } else {
                 returned.push(param.clone());
@@ -320,9 +328,16 @@ impl Reverse<'_, '_> {
             part = match step {
                 PathStep::Index(indices) => self.context.emit_one(Op::Index { array: part, indices: indices.clone() }, span),
                 PathStep::Slice(dims) => self.context.emit_one(Op::Slice { array: part, dims: dims.clone() }, span),
-                PathStep::Payload { .. } => {
-                    self.context.unsupported(span, "an accumulator into a constructor");
-                    return;
+                PathStep::Payload { tag, field } => {
+                    let Some(payload) = self.payload_types(&part, *tag) else { return };
+                    let zeros = vec![value.clone()];
+                    let zeros = self.context.block(|context| zeros.iter().map(|value| context.zero_like(value, span)).collect());
+                    let binders: Vec<Binder> = payload.into_iter().map(|ty| self.context.fresh("", ty)).collect();
+                    let Some(chosen) = binders.get(*field).cloned() else { return };
+                    let body = Block { statements: Vec::new(), results: vec![Atom::Var(chosen.var)] };
+                    let arms = vec![Arm { tag: *tag, binders, body }];
+                    let op = Op::Match { scrutinee: part, arms, otherwise: Some(zeros) };
+                    self.context.b.push(op, vec![chosen.ty], span).into_iter().next().unwrap_or(Atom::i64(0))
                 }
             };
         }
@@ -330,7 +345,63 @@ impl Reverse<'_, '_> {
     }
 }
 
-/// An array of numbers: its zero needs only sizes, and it can be accumulated into.
-fn is_flat_array(ty: &Type) -> bool {
-    ty.rank() > 0 && Context::is_flat(ty)
+/// Whether a type holds arrays, and whether it can hold itself.
+struct Contents {
+    arrays: bool,
+    recursive: bool,
+}
+
+impl Reverse<'_, '_> {
+    /// Whether the cotangent of a parameter is accumulated by the function rather than returned by it: it may be large while what is
+    /// added is small. A recursive type is taken apart step by step anyway.
+    fn is_accumulated(&self, ty: &Type) -> bool {
+        let mut contents = Contents { arrays: false, recursive: false };
+        self.look_into(ty, &mut Vec::new(), &mut contents);
+        let plain = match ty {
+            Type::Array(_) => Context::is_flat(ty),
+            Type::Sum(_) | Type::Named(_) => true,
+            _ => false,
+        };
+        plain && contents.arrays && !contents.recursive
+    }
+
+    fn look_into(&self, ty: &Type, open: &mut Vec<TypeId>, contents: &mut Contents) {
+        match ty {
+            Type::Prim(_) | Type::Function(_) | Type::Accumulator(_) => {}
+            Type::Array(array) => {
+                contents.arrays = true;
+                if let Some(element) = array.element.as_type() {
+                    self.look_into(&element, open, contents);
+                }
+            }
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|it| &it.payload).for_each(|ty| self.look_into(ty, open, contents));
+            }
+            Type::Named(id) => {
+                if open.contains(id) {
+                    contents.recursive = true;
+                    return;
+                }
+                open.push(*id);
+                if let Some(definition) = self.context.program().types.get(id.0 as usize) {
+                    definition.constructors.iter().flat_map(|it| &it.payload).for_each(|ty| self.look_into(ty, open, contents));
+                }
+                open.pop();
+            }
+        }
+    }
+
+    /// The types of a constructor's fields.
+    pub(super) fn payload_types(&self, sum: &Atom, tag: u32) -> Option<Vec<Type>> {
+        let ty = self.context.type_of(sum);
+        let constructors = chadwick_core::typing::constructors(&self.context.b, &ty)?;
+        Some(constructors.get(tag as usize)?.payload.clone())
+    }
+
+    /// Whether a value of the type has arrays in it.
+    pub(super) fn holds_arrays(&self, ty: &Type) -> bool {
+        let mut contents = Contents { arrays: false, recursive: false };
+        self.look_into(ty, &mut Vec::new(), &mut contents);
+        contents.arrays
+    }
 }

@@ -5,8 +5,8 @@ use super::{Cotangent, Cotangents, Reverse};
 use crate::context::{boxed, with_axis};
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Statement,
-    Type, Var,
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, PathStep, Prim, PrimOp, Size,
+    Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashSet;
@@ -47,11 +47,23 @@ impl Reverse<'_, '_> {
                 .collect(),
             _ => Vec::new(),
         };
+        let scrutinee = match &statement.op {
+            Op::Match { scrutinee, .. } if self.is_active(scrutinee) => Some(scrutinee.clone()),
+            _ => None,
+        };
+        // What the payload has so far, where adding to it must not cost all of it.
+        let sofar = match &scrutinee {
+            Some(Atom::Var(var)) => cotangents.get(var).cloned().filter(|_| self.holds_arrays(&self.context.var_type(*var))),
+            _ => None,
+        };
         let mut branches: Vec<Branch> = sources
             .into_iter()
             .map(|(tag, binders, block)| {
                 let mut own = cotangents.clone();
                 self.context.b.push_block();
+                if let (Some(sofar), Some(tag)) = (&sofar, tag) {
+                    self.open_payload(sofar, tag, &binders, &mut own, span);
+                }
                 for (result, incoming) in block.results.iter().zip(&incoming) {
                     if let Some(incoming) = incoming {
                         self.add(&mut own, result, incoming.clone(), span);
@@ -75,10 +87,11 @@ impl Reverse<'_, '_> {
             }
         }
         touched.sort_unstable();
-        let scrutinee = match &statement.op {
-            Op::Match { scrutinee, .. } if self.is_active(scrutinee) => Some(scrutinee.clone()),
-            _ => None,
-        };
+        // A handle has received everything already.
+        let scrutinee = scrutinee.filter(|_| !matches!(sofar, Some(Cotangent::Handle(..))));
+        if let (Some(Atom::Var(var)), Some(_)) = (&scrutinee, &sofar) {
+            touched.retain(|other| other != var);
+        }
 
         // Each dual returns the touched cotangents, and that of the scrutinee.
         let mut duals = Vec::new();
@@ -87,7 +100,10 @@ impl Reverse<'_, '_> {
             std::mem::take(&mut branch.dual).into_iter().for_each(|statement| self.context.push_statement(statement));
             let mut results: Vec<Atom> = touched.iter().map(|var| self.value_or_zero(&branch.cotangents, *var, span)).collect();
             if let Some(scrutinee) = &scrutinee {
-                results.push(self.scrutinee_cotangent(scrutinee, branch, span));
+                results.push(match (&sofar, branch.tag) {
+                    (Some(Cotangent::Value(sofar)), None) => sofar.clone(),
+                    _ => self.scrutinee_cotangent(scrutinee, branch, span),
+                });
             }
             duals.push(self.context.b.pop_block(results));
         }
@@ -149,9 +165,41 @@ impl Reverse<'_, '_> {
             cotangents.insert(*var, Cotangent::Value(result.clone()));
         }
         if let (Some(scrutinee), Some(result)) = (&scrutinee, results.get(touched.len())) {
-            self.add(cotangents, scrutinee, result.clone(), span);
+            match (&sofar, scrutinee) {
+                (Some(_), Atom::Var(var)) => {
+                    cotangents.insert(*var, Cotangent::Value(result.clone()));
+                }
+                _ => self.add(cotangents, scrutinee, result.clone(), span),
+            }
         }
         Statement { binders, op: forward, span }
+    }
+
+    /// The cotangents of the payload start from those that the scrutinee has so far.
+    fn open_payload(&mut self, sofar: &Cotangent, tag: u32, binders: &[Binder], own: &mut Cotangents, span: Span) {
+        let value = match sofar {
+            Cotangent::Handle(handle, path) => {
+                for (field, binder) in binders.iter().enumerate() {
+                    let path = path.iter().cloned().chain([PathStep::Payload { tag, field }]).collect();
+                    own.insert(binder.var, Cotangent::Handle(handle.clone(), path));
+                }
+                return;
+            }
+            Cotangent::Value(value) => value.clone(),
+        };
+        let parts: Vec<Binder> = binders.iter().map(|binder| self.context.fresh("ct", any_sizes(&binder.ty))).collect();
+        let results = parts.iter().map(|part| Atom::Var(part.var)).collect();
+        let types = parts.iter().map(|part| part.ty.clone()).collect();
+        let vars: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
+        let otherwise = self.context.block(|context| vars.iter().map(|var| context.zero_like(&Atom::Var(*var), span)).collect());
+        let arms = vec![Arm { tag, binders: parts, body: Block { statements: Vec::new(), results } }];
+        let op = Op::Match { scrutinee: value, arms, otherwise: Some(otherwise) };
+        let payload = self.context.b.push(op, types, span);
+        for (binder, part) in binders.iter().zip(payload) {
+            if self.is_active(&Atom::Var(binder.var)) {
+                own.insert(binder.var, Cotangent::Value(part));
+            }
+        }
     }
 
     fn scrutinee_cotangent(&mut self, scrutinee: &Atom, branch: &Branch, span: Span) -> Atom {
@@ -308,7 +356,7 @@ impl Reverse<'_, '_> {
         let outside: Vec<Var> = free_variables(&parts.body)
             .into_iter()
             .filter(|var| self.is_active(&Atom::Var(*var)) && !parts.carry.iter().any(|carry| carry.var == *var))
-            .filter(|var| !matches!(cotangents.get(var), Some(Cotangent::Handle(_))))
+            .filter(|var| !matches!(cotangents.get(var), Some(Cotangent::Handle(..))))
             .collect();
 
         // The state of the dual loop and where it starts.

@@ -37,7 +37,8 @@ pub struct SplitFunction {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cotangent {
     Value(Atom),
-    Handle(Atom),
+    /// In an accumulator, at a path.
+    Handle(Atom, Vec<PathStep>),
 }
 
 /// Cotangents so far; a variable without an entry has none yet.
@@ -250,8 +251,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 let sum = self.context.sum(value, contribution, span);
                 cotangents.insert(*var, Cotangent::Value(sum));
             }
-            Some(Cotangent::Handle(handle)) => {
-                let op = Op::Accumulate { handle, path: Vec::new(), value: contribution };
+            Some(Cotangent::Handle(handle, path)) => {
+                let op = Op::Accumulate { handle, path, value: contribution };
                 self.context.b.push(op, Vec::new(), span);
             }
         }
@@ -263,12 +264,13 @@ impl<'c, 'p> Reverse<'c, 'p> {
             return;
         }
         let Atom::Var(var) = to else { return };
-        if let Some(Cotangent::Handle(handle)) = cotangents.get(var).cloned() {
+        if let Some(Cotangent::Handle(handle, mut path)) = cotangents.get(var).cloned() {
             let step = match indices(dims) {
                 Some(indices) => PathStep::Index(indices),
                 None => PathStep::Slice(dims.to_vec()),
             };
-            self.context.b.push(Op::Accumulate { handle, path: vec![step], value: contribution }, Vec::new(), span);
+            path.push(step);
+            self.context.b.push(Op::Accumulate { handle, path, value: contribution }, Vec::new(), span);
             return;
         }
         let whole = self.value_or_zero(cotangents, *var, span);
