@@ -36,6 +36,9 @@ fn a_captured_array_does_not_make_calls_dearer() {
             assert_eq!(many.copies, few.copies, "{entry} with {length} elements");
             (many.float_operations - few.float_operations, many.allocated_bytes - few.allocated_bytes)
         });
-        assert_eq!(short, long, "{entry}: what a hundred more calls cost, in operations and bytes, with 10 and with 10000 elements");
+        assert_eq!(
+            short, long,
+            "{entry}: what a hundred more calls cost, in operations and bytes, with 10 and with 10000 elements"
+        );
     }
 }

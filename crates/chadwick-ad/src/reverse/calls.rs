@@ -330,13 +330,13 @@ impl Reverse<'_, '_> {
                 PathStep::Slice(dims) => self.context.emit_one(Op::Slice { array: part, dims: dims.clone() }, span),
                 PathStep::Payload { tag, field } => {
                     let Some(payload) = self.payload_types(&part, *tag) else { return };
-                    let zeros = vec![value.clone()];
-                    let zeros = self.context.block(|context| zeros.iter().map(|value| context.zero_like(value, span)).collect());
                     let binders: Vec<Binder> = payload.into_iter().map(|ty| self.context.fresh("", ty)).collect();
                     let Some(chosen) = binders.get(*field).cloned() else { return };
                     let body = Block { statements: Vec::new(), results: vec![Atom::Var(chosen.var)] };
+                    // The final cotangent has the constructor into which something was added.
+                    let otherwise = self.unreachable(&chosen.ty, "a cotangent of another constructor", span);
                     let arms = vec![Arm { tag: *tag, binders, body }];
-                    let op = Op::Match { scrutinee: part, arms, otherwise: Some(zeros) };
+                    let op = Op::Match { scrutinee: part, arms, otherwise: Some(otherwise) };
                     self.context.b.push(op, vec![chosen.ty], span).into_iter().next().unwrap_or(Atom::i64(0))
                 }
             };

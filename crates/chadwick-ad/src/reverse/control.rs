@@ -313,15 +313,20 @@ impl Reverse<'_, '_> {
         let content = self.context.fresh("", ty.clone());
         let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
         // The branch that filled the slot is the branch that reads it: the empty option never comes.
-        let message = vec![chadwick_core::MessagePart::Text(String::from("an empty place on the tape"))];
-        let fail = Statement { binders: Vec::new(), op: Op::Assert { condition: Atom::bool(false), message }, span };
-        self.context.b.push_block();
-        self.context.push_statement(fail);
-        let value = self.impossible(&ty, span);
-        let otherwise = self.context.b.pop_block(vec![value]);
+        let otherwise = self.unreachable(&ty, "an empty place on the tape", span);
         let arms = vec![Arm { tag: 1, binders: vec![content], body }];
         let op = Op::Match { scrutinee: option, arms, otherwise: Some(otherwise) };
         self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    /// A block of a type that fails if it is ever reached.
+    pub(super) fn unreachable(&mut self, ty: &Type, what: &str, span: Span) -> Block {
+        let message = vec![chadwick_core::MessagePart::Text(what.to_owned())];
+        let fail = Statement { binders: Vec::new(), op: Op::Assert { condition: Atom::bool(false), message }, span };
+        self.context.b.push_block();
+        self.context.push_statement(fail);
+        let value = self.impossible(ty, span);
+        self.context.b.pop_block(vec![value])
     }
 
     /// Some value of a type, for a place that is never reached: an endless loop would be one, a call of itself is another.
