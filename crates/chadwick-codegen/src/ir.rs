@@ -51,6 +51,8 @@ pub enum Exp {
     Local(Local),
     Const(Const),
     Null,
+    /// What all functions are given: the memory of the run.
+    Context,
     Prim(PrimOp, Vec<Exp>),
     /// Arithmetic on sizes and offsets, in `i64`.
     Add(Box<Exp>, Box<Exp>),
@@ -395,7 +397,7 @@ impl Exp {
     pub fn for_each_local(&self, visit: &mut dyn FnMut(Local)) {
         match self {
             Exp::Local(local) => visit(*local),
-            Exp::Const(_) | Exp::Null => {}
+            Exp::Const(_) | Exp::Null | Exp::Context => {}
             Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter().for_each(|arg| arg.for_each_local(visit)),
             Exp::Add(a, b)
             | Exp::Sub(a, b)

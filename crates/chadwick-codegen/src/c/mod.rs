@@ -17,7 +17,11 @@ use std::fmt::Write;
 const RUNTIME: &str = include_str!("../../rts/runtime.h");
 const SCALARS: &str = include_str!("../../rts/scalars.h");
 const MATH: &str = include_str!("../../rts/math.h");
+const CONTRACTION: &str = include_str!("../../rts/contraction.h");
 const CONTEXT: &str = include_str!("../../rts/context.h");
+
+/// The functions of `rts/contraction.h`.
+const CONTRACTIONS: [&str; 2] = ["cw_product", "cw_by_columns"];
 
 /// The whole file.
 pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: &mut Shared<'_>, owned: &Owned) -> String {
@@ -48,6 +52,17 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     out.push_str(RUNTIME);
     out.push_str(SCALARS);
     out.push_str(MATH);
+    let contracted: Vec<&str> = ["f32", "f64"]
+        .into_iter()
+        .filter(|name| CONTRACTIONS.iter().any(|function| bodies.contains(&format!("{function}_{name}("))))
+        .collect();
+    if !contracted.is_empty() {
+        out.push_str(CONTRACTION);
+        for name in contracted {
+            let ty = if name == "f32" { "float" } else { "double" };
+            let _ = writeln!(out, "CW_CONTRACTION({ty}, {name})");
+        }
+    }
     let _ = writeln!(out, "\nenum {{ CW_MEMOS = {} }};", memos.len());
     sums::print(layouts, &mut arrays, &mut out);
     out.push_str("\n/* Functions */\n\n");
@@ -495,6 +510,7 @@ impl Printer<'_> {
             Exp::Local(local) => self.name(*local),
             Exp::Const(value) => constant(*value),
             Exp::Null => String::from("NULL"),
+            Exp::Context => String::from("ctx"),
             Exp::Prim(op, args) => {
                 let args: Vec<String> = args.iter().map(|arg| self.exp(arg)).collect();
                 operation(*op, &args)

@@ -8,6 +8,7 @@ mod accumulate;
 mod arrays;
 mod checks;
 mod collect;
+mod contraction;
 mod control;
 mod forms;
 
@@ -711,6 +712,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.enter(statement.span);
                 self.operation(statement, deaths);
             }
+            [statement] if self.contraction(statement) => {}
             members => {
                 let unstored = match members.len() {
                     1 => FxHashSet::default(),
