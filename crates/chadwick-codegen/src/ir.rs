@@ -199,8 +199,6 @@ pub enum Stm {
     Release(Exp, Counted),
     /// A function of the runtime header without a result.
     Run(&'static str, Vec<Exp>),
-    /// One that may fail.
-    Try(&'static str, Vec<Exp>, SiteId),
     /// A function made for a sum type that may fail.
     TrySum(SumFunction, SumId, Vec<Exp>, SiteId),
     /// A function made for the elements of an array.
@@ -298,8 +296,6 @@ pub struct Function {
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,
-    /// Whether it is called from outside, through the table of entry points.
-    pub entry: Option<usize>,
 }
 
 impl Exp {

@@ -238,7 +238,6 @@ impl<'p> Emitter<'_, 'p> {
             recursive: self.shared.recursive[self.function],
             site,
             comment,
-            entry: None,
         }
     }
 
