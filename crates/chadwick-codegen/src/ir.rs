@@ -51,6 +51,8 @@ pub enum Exp {
     Local(Local),
     Const(Const),
     Null,
+    /// What all functions are given: the memory of the run.
+    Context,
     Prim(PrimOp, Vec<Exp>),
     /// Arithmetic on sizes and offsets, in `i64`.
     Add(Box<Exp>, Box<Exp>),
@@ -197,8 +199,6 @@ pub enum Stm {
     Release(Exp, Counted),
     /// A function of the runtime header without a result.
     Run(&'static str, Vec<Exp>),
-    /// One that may fail.
-    Try(&'static str, Vec<Exp>, SiteId),
     /// A function made for a sum type that may fail.
     TrySum(SumFunction, SumId, Vec<Exp>, SiteId),
     /// A function made for the elements of an array.
@@ -296,8 +296,6 @@ pub struct Function {
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,
-    /// Whether it is called from outside, through the table of entry points.
-    pub entry: Option<usize>,
 }
 
 impl Exp {
@@ -395,7 +393,7 @@ impl Exp {
     pub fn for_each_local(&self, visit: &mut dyn FnMut(Local)) {
         match self {
             Exp::Local(local) => visit(*local),
-            Exp::Const(_) | Exp::Null => {}
+            Exp::Const(_) | Exp::Null | Exp::Context => {}
             Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter().for_each(|arg| arg.for_each_local(visit)),
             Exp::Add(a, b)
             | Exp::Sub(a, b)

@@ -95,7 +95,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             results: function.results.clone(),
         });
     }
-    let c = c::print(program, &functions, &mut shared, &owned);
+    let c = c::print(program, &functions, &shared);
     Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]) }
 }
 

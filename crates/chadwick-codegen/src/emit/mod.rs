@@ -8,6 +8,7 @@ mod accumulate;
 mod arrays;
 mod checks;
 mod collect;
+mod contraction;
 mod control;
 mod forms;
 
@@ -237,7 +238,6 @@ impl<'p> Emitter<'_, 'p> {
             recursive: self.shared.recursive[self.function],
             site,
             comment,
-            entry: None,
         }
     }
 
@@ -711,6 +711,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.enter(statement.span);
                 self.operation(statement, deaths);
             }
+            [statement] if self.contraction(statement) => {}
             members => {
                 let unstored = match members.len() {
                     1 => FxHashSet::default(),

@@ -1,0 +1,236 @@
+//! Matrix products: a `build` of sums of products of two elements.
+//!
+//! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes that both
+//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered.
+
+use super::{Array, Emitter, Value};
+use crate::ir::*;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Var};
+
+/// The parts of a contraction.
+struct Contraction<'p> {
+    prim: Prim,
+    inner: &'p Axis,
+    left: Factor<'p>,
+    right: Factor<'p>,
+}
+
+/// An element of an array.
+#[derive(Clone, Copy)]
+struct Factor<'p> {
+    array: &'p Atom,
+    indices: &'p [Atom],
+}
+
+impl Factor<'_> {
+    fn uses(&self, var: Var) -> bool {
+        self.indices.contains(&Atom::Var(var))
+    }
+
+    /// No axis is used twice: each index moves along one dimension.
+    fn is_simple(&self, axes: &[Var]) -> bool {
+        axes.iter().all(|axis| self.indices.iter().filter(|index| **index == Atom::Var(*axis)).count() <= 1)
+    }
+}
+
+/// How an operand lies in memory.
+struct Operand {
+    data: Exp,
+    row: Exp,
+    inner: Exp,
+}
+
+impl<'p> Emitter<'_, 'p> {
+    /// Emits the statement if it is a contraction.
+    pub(super) fn contraction(&mut self, statement: &'p Statement) -> bool {
+        if self.shared.strict {
+            return false;
+        }
+        let Op::Build { space, body, inner } = &statement.op else { return false };
+        let ([binder], [sizes]) = (statement.binders.as_slice(), inner.as_slice()) else { return false };
+        let Some(found) = recognise(space, body, sizes) else { return false };
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        let Some(last) = axes.last().copied() else { return false };
+        // The operand with the last axis gives the columns, so that rows of the result are contiguous.
+        let (left, right) = match (found.left.uses(last), found.right.uses(last)) {
+            (false, true) => (found.left, found.right),
+            (true, false) => (found.right, found.left),
+            _ => return false,
+        };
+        let rows: Vec<usize> = (0..axes.len()).filter(|at| left.uses(axes[*at]) && !right.uses(axes[*at])).collect();
+        let columns: Vec<usize> = (0..axes.len()).filter(|at| right.uses(axes[*at]) && !left.uses(axes[*at])).collect();
+        let shared = axes.iter().filter(|axis| left.uses(**axis) && right.uses(**axis)).count();
+        if columns.len() != 1 || rows.len() > 1 || rows.len() + 1 + shared != axes.len() {
+            return false;
+        }
+        if rows.is_empty() && !self.is_far_apart(&right, found.inner.var) {
+            return false;
+        }
+        self.product(binder, space, &found, (left, rows.first().copied()), (right, columns[0]));
+        true
+    }
+
+    /// Whether steps along the inner axis are not to the next element.
+    fn is_far_apart(&self, factor: &Factor<'_>, inner: Var) -> bool {
+        let array = self.array(factor.array);
+        match &array.strides {
+            None => factor.indices.last() != Some(&Atom::Var(inner)),
+            Some(strides) => {
+                let stride = factor.indices.iter().zip(strides).find(|(index, _)| **index == Atom::Var(inner));
+                stride.is_some_and(|(_, stride)| stride.as_i64() != Some(1))
+            }
+        }
+    }
+
+    fn product(
+        &mut self,
+        binder: &chadwick_core::Binder,
+        space: &'p [Axis],
+        found: &Contraction<'p>,
+        (left, row): (Factor<'p>, Option<usize>),
+        (right, column): (Factor<'p>, usize),
+    ) {
+        let mut bounds = Vec::new();
+        for axis in space {
+            let size = self.scalar(&axis.size);
+            bounds.push(self.extent(&size));
+        }
+        let size = self.scalar(&found.inner.size);
+        let inner = self.extent(&size);
+        let name = self.var_name(binder.var);
+        let result = self.new_array(binder.var, &name, Elem::Prim(found.prim), bounds.clone());
+        let strides = self.strides(&result);
+        // Axes that both operands have are loops around the product.
+        let mut offset = Exp::i64(0);
+        let mut opened = 0;
+        for (at, axis) in space.iter().enumerate() {
+            if Some(at) == row || at == column {
+                continue;
+            }
+            let name = self.var_name(axis.var);
+            let index = self.open_loop(&name, Prim::I64, bounds[at].clone());
+            self.set(axis.var, Value::Scalar(Exp::Local(index)));
+            offset = offset.add(Exp::Local(index).mul(strides[at].clone()));
+            opened += 1;
+        }
+        let ranges: Vec<(Var, Exp)> = [row, Some(column)]
+            .into_iter()
+            .flatten()
+            .map(|at| (space[at].var, bounds[at].clone()))
+            .chain([(found.inner.var, inner.clone())])
+            .collect();
+        let row_var = row.map(|at| space[at].var);
+        let left = self.operand(&left, row_var, found.inner.var, &ranges);
+        let right = self.operand(&right, Some(space[column].var), found.inner.var, &ranges);
+        let target = Exp::at(result.data.clone(), offset);
+        let single = found.prim == Prim::F32;
+        match row {
+            Some(at) => {
+                let function = if single { "cw_product_f32" } else { "cw_product_f64" };
+                let (n, k) = (bounds[at].clone(), bounds[column].clone());
+                let args = vec![
+                    Exp::Context,
+                    n,
+                    k,
+                    inner,
+                    left.data,
+                    left.row,
+                    left.inner,
+                    right.data,
+                    right.inner,
+                    right.row,
+                    target,
+                    strides[at].clone(),
+                ];
+                self.push(Stm::Run(function, args));
+            }
+            None => {
+                let function = if single { "cw_by_columns_f32" } else { "cw_by_columns_f64" };
+                let n = bounds[column].clone();
+                let step = strides[column].clone();
+                let args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, target, step];
+                self.push(Stm::Run(function, args));
+            }
+        }
+        (0..opened).for_each(|_| self.close_loop(Mark::Sequential));
+        self.set(binder.var, Value::Array(result));
+    }
+
+    /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
+    fn operand(&mut self, factor: &Factor<'p>, row: Option<Var>, inner: Var, ranges: &[(Var, Exp)]) -> Operand {
+        let array: Array = self.array(factor.array);
+        let strides = self.strides(&array);
+        let (mut offset, mut row_step, mut inner_step) = (Exp::i64(0), Exp::i64(0), Exp::i64(0));
+        for ((index, dim), stride) in factor.indices.iter().zip(array.dims.clone()).zip(strides) {
+            let range = ranges.iter().find(|(var, _)| *index == Atom::Var(*var));
+            match range {
+                Some((var, bound)) => {
+                    self.check_all(bound, &dim, ranges);
+                    if *var == inner {
+                        inner_step = stride;
+                    } else if Some(*var) == row {
+                        row_step = stride;
+                    }
+                }
+                None => {
+                    let index = self.scalar(index);
+                    self.check_index(&index, &dim);
+                    offset = offset.add(index.mul(stride));
+                }
+            }
+        }
+        Operand { data: Exp::at(array.data, offset), row: row_step, inner: inner_step }
+    }
+
+    /// Fails unless all indices below the bound are inside, where any product is formed at all.
+    fn check_all(&mut self, bound: &Exp, dim: &Exp, ranges: &[(Var, Exp)]) {
+        if self.same_size(bound, dim) {
+            return;
+        }
+        let mut condition = Exp::test(Test::Less, dim.clone(), bound.clone());
+        for (_, other) in ranges {
+            condition = Exp::test(Test::Less, Exp::i64(0), other.clone()).and(condition);
+        }
+        let site = self.site();
+        self.push(Stm::Fail { condition, kind: FailKind::Index, values: vec![dim.clone(), dim.clone()], site });
+    }
+}
+
+fn recognise<'p>(space: &'p [Axis], body: &'p Block, sizes: &[Size]) -> Option<Contraction<'p>> {
+    if !sizes.is_empty() {
+        return None;
+    }
+    let ([statement], [Atom::Var(result)]) = (body.statements.as_slice(), body.results.as_slice()) else { return None };
+    let Op::Reduce { space: inner, op, neutral, body, .. } = &statement.op else { return None };
+    let ([total], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
+        return None;
+    };
+    let prim = zero.prim();
+    if total.var != *result || !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
+        return None;
+    }
+    let [first, second, product] = body.statements.as_slice() else { return None };
+    let (Op::Index { array: a, indices: at_a }, Op::Index { array: b, indices: at_b }) = (&first.op, &second.op) else {
+        return None;
+    };
+    let Op::Prim(PrimOp::Binary(BinaryOp::Mul, _), args) = &product.op else { return None };
+    let ([x], [y], [z]) = (first.binders.as_slice(), second.binders.as_slice(), product.binders.as_slice()) else { return None };
+    let operands = [Atom::Var(x.var), Atom::Var(y.var)];
+    let swapped = [Atom::Var(y.var), Atom::Var(x.var)];
+    if (args.as_slice() != operands && args.as_slice() != swapped) || body.results != [Atom::Var(z.var)] {
+        return None;
+    }
+    let (left, right) = (Factor { array: a, indices: at_a }, Factor { array: b, indices: at_b });
+    let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
+    let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
+    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right })
+}
+
+/// Whether the operator adds its parameters.
+fn is_sum(op: &Lambda) -> bool {
+    let ([left, right], [statement]) = (op.params.as_slice(), op.body.statements.as_slice()) else { return false };
+    let (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [sum]) = (&statement.op, statement.binders.as_slice()) else {
+        return false;
+    };
+    args.as_slice() == [Atom::Var(left.var), Atom::Var(right.var)] && op.body.results == [Atom::Var(sum.var)]
+}

@@ -1,0 +1,158 @@
+//! Native code against the interpreter: matrix products of all shapes, elementary functions, errors, recursion, strict floats.
+
+use chadwick::values::compare::{Tolerance, difference};
+use chadwick::{Backend, Error, Limits, NativeOptions, Program, Value};
+
+fn native(source: &str, strict: bool) -> (Program, Program) {
+    let program = Program::from_source(source).expect("a program");
+    let compiled = program.with_backend(Backend::Native(NativeOptions { strict, quick: false })).expect("native code");
+    (program, compiled)
+}
+
+/// Numbers without a pattern.
+fn numbers(count: usize) -> Vec<f64> {
+    (0..count).map(|at| ((at * 7919 + 13) % 1000) as f64 / 250.0 - 2.0).collect()
+}
+
+fn array(shape: &[usize]) -> Value {
+    Value::new(shape, numbers(shape.iter().product())).expect("as many as the shape says")
+}
+
+#[test]
+fn matrix_products_of_all_shapes() {
+    let source = "
+def dot [n] (x: [n]f64) (y: [n]f64) = f64.sum (map2 (*) x y)
+entry product [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\r -> map (dot r) (transpose b)) a
+entry by_rows [n][m][k] (a: [n][m]f64) (b: [k][m]f64) = map (\\r -> map (dot r) b) a
+entry of_transposes [n][m][k] (a: [m][n]f64) (b: [k][m]f64) = map (\\r -> map (dot r) b) (transpose a)
+entry turned [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\c -> map (\\r -> dot r c) a) (transpose b)
+entry columns [n][m] (a: [m][n]f64) (x: [m]f64) = map (dot x) (transpose a)
+entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c";
+    let (interpreted, compiled) = native(source, false);
+    for (n, m, k) in
+        [(0, 3, 2), (1, 1, 1), (3, 0, 4), (5, 7, 0), (4, 4, 8), (7, 9, 25), (33, 17, 49), (64, 300, 50), (150, 20, 31)]
+    {
+        let cases = [
+            ("product", array(&[n, m]), array(&[m, k])),
+            ("by_rows", array(&[n, m]), array(&[k, m])),
+            ("of_transposes", array(&[m, n]), array(&[k, m])),
+            ("turned", array(&[n, m]), array(&[m, k])),
+            ("columns", array(&[m, n]), array(&[m])),
+            ("batch", array(&[3, n, m]), array(&[3, m, k])),
+        ];
+        for (entry, a, b) in cases {
+            let args = [a, b];
+            let wanted = interpreted.function(entry).and_then(|function| function.call(&args)).expect("a value");
+            let found = compiled.function(entry).and_then(|function| function.call(&args)).expect("a value");
+            assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None, "{entry} {n} {m} {k}");
+        }
+    }
+}
+
+/// How many numbers lie between two.
+fn distance(x: f64, y: f64) -> u64 {
+    let place = |x: f64| {
+        let bits = x.to_bits() as i64;
+        if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+    };
+    if x.is_nan() && y.is_nan() { 0 } else { place(x).abs_diff(place(y)) }
+}
+
+#[test]
+fn elementary_functions_are_accurate_everywhere() {
+    let source = "entry all [n] (x: [n]f64) = (map f64.exp x, map f64.log x, map f64.tanh x)";
+    let (_, compiled) = native(source, false);
+    let mut points = vec![0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::MIN];
+    points.extend([709.78, 709.79, -745.1, -745.2, -708.4, 1.0, 19.06, -19.07, 22.0, 0.34657, 0.34658, 0.173_28]);
+    let mut bits = 0x0123_4567_89ab_cdefu64;
+    for at in 0..200_000 {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
+        points.push(match at % 5 {
+            0 => f64::from_bits(bits),
+            1 => (unit - 0.5) * 1500.0,
+            2 => (unit - 0.5) * 2.0,
+            3 => 0.5 + unit,
+            _ => (unit - 0.5) * 1e-3,
+        });
+    }
+    let results = compiled.function("all").and_then(|function| function.call(&[points.clone().into()])).expect("values");
+    let functions: [(fn(f64) -> f64, u64); 3] = [(f64::exp, 2), (f64::ln, 2), (f64::tanh, 4)];
+    for (result, (function, allowed)) in results.iter().zip(functions) {
+        for (x, y) in points.iter().zip(result.as_slice::<f64>().expect("floats")) {
+            assert!(distance(*y, function(*x)) <= allowed, "at {x:e}: {y:e} instead of {:e}", function(*x));
+        }
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_interpreter() {
+    let source = "
+entry index (xs: []i64) (i: i64) = xs[i]
+entry rows (xs: [][]f64) (i: i64) (j: i64) = f64.sum (map (\\r -> r[j]) xs[0:i])
+entry divide (x: i32) (y: i32) = map (\\z -> z / y) [x, x]
+entry power (x: i64) (y: i64) = x ** y
+entry claim (x: i64) = assert (x > 0) (x + 1)
+entry slice (xs: []i64) (i: i64) = xs[i:]
+entry write (xs: []i64) (i: i64) = copy xs with [i] = 1
+entry together [n][m] (xs: [n]i64) (ys: [m]i64) = map2 (+) xs (ys :> [n]i64)
+entry reshape [n] (xs: [n]i64) (k: i64) = map i64.sum (unflatten (xs :> [k * 2]i64))
+entry ragged (n: i64) = map (\\i -> map (+ i) (iota i)) (iota n) |> map length";
+    let ragged_is_refused = Program::from_source(source).is_err();
+    let source = if ragged_is_refused { source.rsplit_once("\nentry ragged").expect("is there").0 } else { source };
+    let (interpreted, compiled) = native(source, true);
+    let xs = || Value::from(vec![1i64, 2, 3]);
+    let cases: Vec<(&str, Vec<Value>)> = vec![
+        ("index", vec![xs(), 3i64.into()]),
+        ("index", vec![xs(), (-1i64).into()]),
+        ("rows", vec![array(&[2, 3]), 2i64.into(), 3i64.into()]),
+        ("rows", vec![array(&[2, 3]), 3i64.into(), 1i64.into()]),
+        ("divide", vec![1i32.into(), 0i32.into()]),
+        ("power", vec![2i64.into(), (-1i64).into()]),
+        ("claim", vec![0i64.into()]),
+        ("slice", vec![xs(), 4i64.into()]),
+        ("write", vec![xs(), 3i64.into()]),
+        ("together", vec![xs(), vec![1i64].into()]),
+        ("reshape", vec![xs(), 1i64.into()]),
+    ];
+    for (entry, args) in cases {
+        let wanted = interpreted.function(entry).and_then(|function| function.call(&args)).expect_err(entry);
+        // Twice: a failure leaves nothing behind.
+        for _ in 0..2 {
+            let found = compiled.function(entry).and_then(|function| function.call(&args)).expect_err(entry);
+            assert_eq!(found.message(), wanted.message(), "{entry}");
+            let (Error::Runtime { error: found, .. }, Error::Runtime { error: wanted, .. }) = (&found, &wanted) else {
+                panic!("{entry}: no error of the run");
+            };
+            assert_eq!((&found.kind, found.span), (&wanted.kind, wanted.span), "{entry}");
+        }
+    }
+}
+
+#[test]
+fn recursion_a_million_calls_deep() {
+    let source = "
+type rec list = #nil | #cons i64 list
+def rec upto (n: i64) : list = if n == 0 then #nil else #cons n (upto (n - 1))
+def rec total (xs: list) : i64 = match xs case #nil -> 0 case #cons x rest -> x + total rest
+entry sum (n: i64) = total (upto n)";
+    let (_, compiled) = native(source, false);
+    let sum = compiled.function("sum").expect("an entry point");
+    assert_eq!(sum.call(&[1_000_000i64.into()]).expect("a value"), [500_000_500_000i64.into()]);
+    compiled.set_limits(Limits { max_depth: Some(1000), ..Limits::default() });
+    assert_eq!(sum.call(&[1_000_000i64.into()]).expect_err("too deep").message(), "too many nested calls");
+    assert_eq!(sum.call(&[900i64.into()]).expect("a value"), [405_450i64.into()]);
+}
+
+#[test]
+fn strict_floats_are_those_of_the_interpreter() {
+    let source = "
+entry many [n] (x: [n]f64) (y: [n]f64) =
+  (f64.sum (map2 (*) x y), f64.product (map (+ 1.0000001) x), f64.maximum y, scan (+) 0 x,
+   map2 (\\a b -> f64.exp a * f64.sin b + f64.lgamma (a + 3) - f64.log (b + 3) ** 1.5) x y)";
+    let (interpreted, compiled) = native(source, true);
+    let args = [numbers(1001).into(), Value::from(numbers(2002)[1001..].to_vec())];
+    let wanted = interpreted.function("many").and_then(|function| function.call(&args)).expect("values");
+    let found = compiled.function("many").and_then(|function| function.call(&args)).expect("values");
+    assert_eq!(found, wanted);
+}
