@@ -1,6 +1,7 @@
 //! What the transformations share: emitting Core, zeros, sums, and which types carry a derivative.
 
 use crate::flow::Flows;
+use crate::report::Decisions;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, variable_types};
@@ -16,6 +17,7 @@ use std::rc::Rc;
 pub struct Context<'p> {
     pub b: Builder<'p>,
     pub errors: Vec<Diagnostic>,
+    pub decisions: Decisions,
     flows: Flows,
     additions: FxHashMap<Type, FunctionId>,
     zeros: FxHashMap<Type, FunctionId>,
@@ -30,7 +32,8 @@ impl<'p> Context<'p> {
                 b.declare(Var(var as u32), ty);
             }
         }
-        Context { b, errors: Vec::new(), flows: Flows::default(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
+        let (errors, decisions) = (Vec::new(), Decisions::default());
+        Context { b, errors, decisions, flows: Flows::default(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
     }
 
     pub fn program(&self) -> &Program {

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, with_axis};
 use crate::forward::{Forward, ForwardFunctions};
+use crate::report::Report;
 use crate::reverse::{Reverse, ReverseFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
@@ -9,6 +10,11 @@ use rustc_hash::FxHashMap;
 
 /// Replaces every derivative operator of a first-order program by code.
 pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
+    expand_with_report(program).map(|_| ())
+}
+
+/// The same, and what reverse mode decided on the way.
+pub fn expand_with_report(program: &mut Program) -> Result<Report, Vec<Diagnostic>> {
     let count = program.functions.len();
     let mut expander = Expander {
         context: Context::new(program),
@@ -19,8 +25,8 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
     for function in 0..count {
         expander.function(FunctionId(function as u32), Span::default());
     }
-    let errors = expander.context.errors;
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    let Context { errors, decisions, .. } = expander.context;
+    if errors.is_empty() { Ok(Report::new(decisions.notes)) } else { Err(errors) }
 }
 
 #[derive(Clone, Copy, PartialEq)]

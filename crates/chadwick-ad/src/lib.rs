@@ -5,7 +5,11 @@ mod context;
 mod expand;
 mod flow;
 mod forward;
+mod report;
 mod reverse;
+mod saved;
 
 pub use activity::check_derivatives;
-pub use expand::expand;
+pub use expand::{expand, expand_with_report};
+pub use report::{Note, NoteKind, Report};
+pub use saved::{SavedValue, saved_values};

@@ -50,6 +50,14 @@ fn parameters(function: &Function) -> Result<Vec<(String, ValueType)>> {
     }
 }
 
+/// The entry point that is meant where a derivative is wanted.
+pub fn entry_to_differentiate(program: &Program, name: Option<&str>) -> Result<String> {
+    match name {
+        Some(name) => Ok(name.to_owned()),
+        None => entry_and_words(program, &[], Default::Tests).map(|(entry, _)| entry),
+    }
+}
+
 /// The first word is an entry point if it could not be a value.
 fn entry_and_words<'w>(program: &Program, words: &'w [String], default: Default) -> Result<(String, &'w [String])> {
     let entries = program.entry_points();

@@ -46,7 +46,7 @@ fn label_json(label: &Label, map: &SourceMap) -> Json {
     document
 }
 
-fn place_json(span: Span, map: &SourceMap) -> Json {
+pub fn place_json(span: Span, map: &SourceMap) -> Json {
     let file = map.file(span.file).filter(|_| span != Span::default());
     let Some(file) = file else { return json!({}) };
     let (start, end) = (file.line_column(span.start), file.line_column(span.end));

@@ -45,6 +45,7 @@ fn run(command: Command) -> Exit {
         Command::Eval(options) => options.limits.clone(),
         Command::Repl(options) => options.limits.clone(),
         Command::Core(options) => options.limits.clone(),
+        Command::Explain(options) => options.limits.clone(),
         Command::Test(options) => options.limits.clone(),
     };
     // At the prompt and in tests the time limit holds for each run, not for all together.
@@ -61,6 +62,7 @@ fn run(command: Command) -> Exit {
         Command::Eval(options) => commands::eval::command(options),
         Command::Repl(options) => commands::repl::command(options),
         Command::Core(options) => commands::core::command(options),
+        Command::Explain(options) => commands::explain::command(options),
         Command::Test(options) => testing::command(options),
     })
 }

@@ -48,12 +48,27 @@ pub enum Command {
         after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after derivatives"
     )]
     Core(CoreOptions),
+    /// Show the derivative of an entry point, and what it keeps for the reverse pass
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainOptions),
     /// Run the test blocks of programs
     #[command(
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
     )]
     Test(TestOptions),
 }
+
+const EXPLAIN_EXAMPLES: &str = "\
+First comes the derivative as Core: the entry point takes cotangents of its results (or tangents of its arguments) behind its arguments
+and gives cotangents of its arguments (or tangents of its results) behind its results. Then comes, for reverse mode, which values are kept
+for the reverse pass, of which expressions, how large, and which derivatives read them; what is computed again instead; and what is still
+accumulated into memory. Expressions whose derivative may cost more than a constant times the function are warnings.
+
+Example:
+  chadwick explain examples/gaussian_mixture.fut log_likelihood --wrt means
+  chadwick explain examples/lstm.fut loss --report
+  chadwick explain examples/kmeans.fut cost --stage derivatives
+  chadwick explain examples/ode_fit.fut misfit --json | jq '.saved[].type'";
 
 const RUN_EXAMPLES: &str = "\
 Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
@@ -223,6 +238,39 @@ pub struct CoreOptions {
 }
 
 #[derive(Debug, Args)]
+pub struct ExplainOptions {
+    pub file: PathBuf,
+    /// The entry point [default: main, or the only one]
+    pub entry: Option<String>,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub wrt: Vec<String>,
+    /// Reverse or forward mode
+    #[arg(long, default_value = "vjp")]
+    pub mode: ModeName,
+    /// Show Core as it is behind this stage: lower, first-order, prepare, derivatives or optimise
+    #[arg(long, default_value = "optimise", value_parser = stage)]
+    pub stage: Stage,
+    /// What differentiates
+    #[arg(long, default_value = "chad-fast", value_parser = explained_engine)]
+    pub engine: String,
+    /// Only the report, without the Core
+    #[arg(long)]
+    pub report: bool,
+    /// Core and report for tools: one JSON document
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    Vjp,
+    Jvp,
+}
+
+#[derive(Debug, Args)]
 pub struct TestOptions {
     /// Programs, or directories that are searched for `.fut` files
     #[arg(required = true)]
@@ -354,6 +402,19 @@ fn printed(name: &str) -> Result<Printed, String> {
     }
     let names = Stage::ALL.map(Stage::name).join(", ");
     Stage::from_name(name).map(Printed::Core).ok_or_else(|| format!("the stages are: {names}, c"))
+}
+
+fn stage(name: &str) -> Result<Stage, String> {
+    Stage::from_name(name).ok_or_else(|| format!("the stages are: {}", Stage::ALL.map(Stage::name).join(", ")))
+}
+
+/// Engines whose derivatives are programs that can be shown.
+fn explained_engine(name: &str) -> Result<String, String> {
+    match name {
+        "chad-fast" | "auto" => Ok(name.to_owned()),
+        "builtin" => Err(String::from("the engine `builtin` makes no program; only `chad-fast` can be explained")),
+        other => engine(other),
+    }
 }
 
 fn engine(name: &str) -> Result<String, String> {

@@ -212,6 +212,43 @@ fn check_reports_for_people_and_tools() {
 }
 
 #[test]
+fn explain_shows_the_derivative_and_what_it_keeps() {
+    let all = run(&["explain", "examples/kmeans.fut", "cost", "--wrt", "centres"]);
+    assert_eq!(all.code, Some(0), "{}", all.stderr);
+    assert!(all.stdout.contains("def cost@") && all.stdout.contains("kept for the reverse pass of `cost` by centres:"));
+    assert!(all.stdout.contains("bytes: "), "{}", all.stdout);
+
+    // The only entry point that has a gradient is meant.
+    let report = run(&["explain", "examples/kmeans.fut", "--report"]);
+    assert!(report.stdout.starts_with("kept for the reverse pass of `cost`"), "{}{}", report.stdout, report.stderr);
+
+    let json = run(&["explain", "examples/kmeans.fut", "cost", "--json", "--stage", "prepare"]);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(document["stage"], "prepare");
+    assert!(document["core"].as_str().expect("text").contains("vjp"));
+    let saved = &document["saved"][0];
+    assert!(saved["type"].as_str().expect("a type").starts_with("[n]"), "{saved}");
+    assert_eq!(saved["value_of"][0]["file"], "examples/kmeans.fut");
+
+    let forward = run(&["explain", "examples/kmeans.fut", "cost", "--mode", "jvp", "--report"]);
+    forward.prints("forward mode keeps nothing\n");
+
+    run(&["explain", "examples/kmeans.fut", "cost", "--wrt", "nothing"]).fails_with("no parameter `nothing`");
+    run(&["explain", "examples/kmeans.fut", "nothing"]).fails_with("nothing");
+    let engine = run(&["explain", "examples/kmeans.fut", "cost", "--engine", "builtin"]);
+    assert_eq!(engine.code, Some(2), "{}", engine.stderr);
+}
+
+#[test]
+fn explain_warns_where_the_derivative_is_less_than_it_could_be() {
+    let scratch = Scratch::new("explain");
+    let file = scratch.file("scan.fut", "entry f [n] (xs: [n]f64) = f64.sum (scan (\\a b -> a * b + a + b) 0 xs)");
+    let warned = run(&["explain", &file, "--report"]);
+    assert_eq!(warned.code, Some(0));
+    assert!(warned.stderr.contains("W0401") && warned.stderr.contains("sequential loop"), "{}", warned.stderr);
+}
+
+#[test]
 fn eval_and_core() {
     run(&["eval", "1 + 2"]).prints("3i32\n");
     run(&["eval", "-1 + 2", "-t"]).prints("1i32 : i32\n");

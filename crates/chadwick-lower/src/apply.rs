@@ -137,7 +137,14 @@ impl Lowerer<'_> {
                 self.bind_pattern(param, arg, &mut env);
             }
             let outer = std::mem::replace(&mut self.inlining, inlining);
+            let known = self.sites.len();
+            let file = definition.span.file;
+            let call = self.site(span);
+            if call != Span::default() && call.file != file {
+                self.sites.push((file, call));
+            }
             let value = self.exp(&function.body, &mut env);
+            self.sites.truncate(known);
             self.inlining = outer;
             return value;
         }

@@ -21,7 +21,7 @@ use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::{
     Atom, Binder, Block, Const, Function, FunctionId, Lambda, Op, PrimOp, Program, Statement, Type, TypeDefinition, TypeId, Var,
 };
-use chadwick_source::{Diagnostic, Name, Span};
+use chadwick_source::{Diagnostic, FileId, Name, Span};
 use chadwick_types::tree::{self, Definition};
 use chadwick_types::ty::VarId;
 use ltype::{Erased, LType};
@@ -52,6 +52,8 @@ pub(crate) struct Lowerer<'t> {
     waiting: Vec<apply::Waiting>,
     /// Definitions being inlined, from the outside in.
     inlining: Rc<[VarId]>,
+    /// Files whose definitions are being inlined elsewhere, each with the call that asked for it: what is inlined is said to be there.
+    sites: Vec<(FileId, Span)>,
     /// Whether an `#[unroll]` stands around the expression.
     unroll: bool,
     errors: Vec<Diagnostic>,
@@ -82,6 +84,7 @@ impl<'t> Lowerer<'t> {
             equalities: FxHashMap::default(),
             waiting: Vec::new(),
             inlining: Rc::from([]),
+            sites: Vec::new(),
             unroll: false,
             errors: Vec::new(),
             reported: FxHashSet::default(),
@@ -143,11 +146,17 @@ impl<'t> Lowerer<'t> {
 
     fn emit_typed(&mut self, name: &str, op: Op, types: Vec<Type>, span: Span) -> Vec<Atom> {
         let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh(name, ty)).collect();
+        let span = self.site(span);
         let atoms = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
         if let Some(block) = self.blocks.last_mut() {
             block.push(Statement { binders, op, span });
         }
         atoms
+    }
+
+    /// Where code is as the reader of the program sees it: code of a library that is inlined is at its call.
+    fn site(&self, span: Span) -> Span {
+        self.sites.iter().rev().find(|(file, _)| *file == span.file).map_or(span, |(_, call)| *call)
     }
 
     fn emit_one(&mut self, op: Op, span: Span) -> Atom {

@@ -158,6 +158,12 @@ pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), 
 
 /// Takes a lowered program to a later stage, with derivatives by fast CHAD.
 pub fn advance(program: &mut core::Program, stage: Stage) -> Result<(), Vec<Diagnostic>> {
+    advance_with_report(program, stage).map(|_| ())
+}
+
+/// The same, and what reverse mode decided on the way.
+pub fn advance_with_report(program: &mut core::Program, stage: Stage) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    let mut report = chadwick_ad::Report::default();
     if stage >= Stage::FirstOrder {
         chadwick_opt::defunctionalise(program);
         verified(program, "defunctionalise")?;
@@ -166,13 +172,13 @@ pub fn advance(program: &mut core::Program, stage: Stage) -> Result<(), Vec<Diag
         run(program, chadwick_opt::PREPARE)?;
     }
     if stage >= Stage::Derivatives {
-        chadwick_ad::expand(program)?;
+        report = chadwick_ad::expand_with_report(program)?;
         verified(program, "derivatives")?;
     }
     if stage >= Stage::Optimise {
         run(program, chadwick_opt::FINISH)?;
     }
-    Ok(())
+    Ok(report)
 }
 
 fn run(program: &mut core::Program, passes: &[chadwick_opt::Pass]) -> Result<(), Vec<Diagnostic>> {

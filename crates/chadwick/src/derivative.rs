@@ -242,6 +242,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
     let callee = entry.function;
     let original = program.functions.get(callee.0 as usize)?;
     let (name, span, results) = (original.name.clone(), original.span, original.results.clone());
+    let names: Vec<_> = original.params.iter().map(|param| program.var_names[param.var.0 as usize].clone()).collect();
     let types: Vec<Type> = original.params.iter().map(|param| param.ty.clone()).collect();
     let by: Vec<Type> = wrt.iter().map(|at| types.get(*at).cloned()).collect::<Option<_>>()?;
     let (seed_types, derivative_types) = match mode {
@@ -255,10 +256,10 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
     let (entry_params, entry_results) = (params.collect(), given.collect());
 
     let mut builder = Builder::new(program);
-    let mut params: Vec<Binder> = types.iter().map(|ty| builder.param("x", ty.clone())).collect();
+    let mut params: Vec<Binder> = names.iter().zip(&types).map(|(name, ty)| builder.param(name.clone(), ty.clone())).collect();
     let seeds: Vec<Binder> = seed_types.iter().map(|ty| builder.param("seed", ty.clone())).collect();
     let outer: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
-    let active: Vec<_> = by.iter().map(|ty| ("x".into(), ty.clone())).collect();
+    let active: Vec<_> = wrt.iter().zip(&by).map(|(at, ty)| (names[*at].clone(), ty.clone())).collect();
     let call_results = results.clone();
     let lambda = builder.lambda(active, |builder, atoms| {
         let mut args = outer.clone();
@@ -295,7 +296,7 @@ impl Gradient {
     pub fn value_and_gradient(&self, args: &[Value]) -> Result<(Value, Vec<Value>)> {
         let function = &self.function;
         if function.program.is_compiled() {
-            let Some([ty]) = function.result_types().as_deref().map(|types| [types[0].clone()]) else {
+            let Some([ty]) = function.result_types().as_deref().map(|types| [types[0]]) else {
                 return Err(Error::argument("a function without a result has no gradient"));
             };
             let seeded: Vec<Value> = args.iter().cloned().chain([crate::values::one(ty.prim)]).collect();

@@ -25,6 +25,7 @@
 pub mod compile;
 mod derivative;
 mod error;
+pub mod explain;
 mod function;
 pub mod gradcheck;
 mod program;
@@ -34,6 +35,7 @@ pub mod session;
 mod show;
 pub mod values;
 
+pub use chadwick_core as core;
 pub use chadwick_interp::{Call, Counters, Limits, RuntimeError};
 pub use chadwick_source as source;
 pub use derivative::{Gradient, Pullback};

@@ -283,7 +283,7 @@ impl Reverse<'_, '_> {
         }
         self.context.b.push_block();
         seed(self, &mut own);
-        let forward = self.split(body, &axes, &mut own);
+        let forward = self.split_repeated(body, &axes, &mut own);
         let dual = self.context.b.pop_block(Vec::new());
         let needs = self.needs(&forward, &dual, &[], &axes);
         let kept = self.keep(&needs.saved, forward, &[], span);

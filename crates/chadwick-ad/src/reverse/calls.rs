@@ -201,7 +201,7 @@ impl Reverse<'_, '_> {
             self.add(&mut cotangents, result, seed.clone(), span);
         }
         let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
-        let forward = self.split(&lambda.body, &params, &mut cotangents);
+        let forward = self.split_repeated(&lambda.body, &params, &mut cotangents);
         let results = returned.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
         let dual = self.context.b.pop_block(results);
         let forward = self.place_sizes(forward, &params);

@@ -3,6 +3,7 @@
 use super::tape::{Needs, has_default};
 use super::{Cotangent, Cotangents, Reverse};
 use crate::context::{boxed, with_axis};
+use crate::report::NoteKind;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, PathStep, Prim, PrimOp, Size,
@@ -405,7 +406,8 @@ impl Reverse<'_, '_> {
         if let LoopForm::For { index, .. } = &parts.form {
             params.push(index.var);
         }
-        let forward = self.split(&parts.body, &params, &mut own);
+        self.context.decisions.loop_state(parts);
+        let forward = self.split_repeated(&parts.body, &params, &mut own);
         let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
         for var in &outside {
             next.push(self.value_or_zero(&own, *var, span));
@@ -595,6 +597,7 @@ impl Reverse<'_, '_> {
         cotangents: &mut Cotangents,
     ) -> Statement {
         let span = statement.span;
+        self.context.decisions.note(span, NoteKind::RecomputeWished);
         let (copy, names) = self.context.copy_block_with(block, []);
         // The copy's variables are active where the original's are.
         for (old, new) in names {

@@ -3,6 +3,7 @@
 
 use super::Reverse;
 use super::arrays::is_addition;
+use crate::report::NoteKind;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
     Statement, Type,
@@ -19,15 +20,23 @@ impl Reverse<'_, '_> {
         match &statement.op {
             Op::Reduce { space, op, neutral, body, .. } if !is_addition(op) => {
                 let selection = self.selection(statement, space, op, neutral, body);
-                selection.or_else(|| Some(self.fold(statement, space, op, neutral, body, false, span)))
+                selection.or_else(|| {
+                    self.context.decisions.note(span, NoteKind::Sequential("reduction"));
+                    Some(self.fold(statement, space, op, neutral, body, false, span))
+                })
             }
             Op::Scan { axis, op, neutral, body } if !is_addition(op) => {
+                self.context.decisions.note(span, NoteKind::Sequential("scan"));
                 Some(self.fold(statement, std::slice::from_ref(axis), op, neutral, body, true, span))
             }
             Op::Hist { space, dest, rank, op, body, .. } if !is_addition(op) => {
+                self.context.decisions.note(span, NoteKind::Sequential("histogram"));
                 Some(self.writes(statement, space, dest, *rank, Some(op), body, span))
             }
-            Op::Scatter { space, dest, rank, body } => Some(self.writes(statement, space, dest, *rank, None, body, span)),
+            Op::Scatter { space, dest, rank, body } => {
+                self.context.decisions.note(span, NoteKind::Sequential("scatter"));
+                Some(self.writes(statement, space, dest, *rank, None, body, span))
+            }
             _ => None,
         }
     }

@@ -129,7 +129,10 @@ impl<'c, 'p> Reverse<'c, 'p> {
                     None => statements.push(statement.clone()),
                 }
             }
-            statements.iter().for_each(|statement| self.note_shapes(statement));
+            for statement in &statements {
+                self.note_shapes(statement);
+                self.context.decisions.statement(statement);
+            }
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
             forward.reverse();
@@ -137,6 +140,14 @@ impl<'c, 'p> Reverse<'c, 'p> {
             forward.iter().for_each(|statement| self.note_shapes(statement));
             self.place_sizes(forward, params)
         })
+    }
+
+    /// The same for a block that runs many times: the body of a loop, of a parallel form, of a function.
+    fn split_repeated(&mut self, block: &Block, params: &[Var], cotangents: &mut Cotangents) -> Vec<Statement> {
+        self.context.decisions.depth += 1;
+        let forward = self.split(block, params, cotangents);
+        self.context.decisions.depth -= 1;
+        forward
     }
 
     /// Puts the size statements that duals asked for right behind the arrays.
@@ -230,6 +241,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             Type::Prim(prim) => Atom::Const(Const::zero(prim)),
             Type::Array(array) if Context::is_flat(&Type::Array(array.clone())) => {
                 let chadwick_core::Element::Prim(prim) = array.element else { return Atom::i64(0) };
+                self.context.decisions.zero(var, span);
                 let sizes = self.sizes_of(var);
                 self.context.zeros(prim, sizes, span)
             }

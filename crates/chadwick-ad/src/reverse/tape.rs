@@ -1,6 +1,7 @@
 //! What a nested dual needs of the block it belongs to: recorded, or made again where that is no dearer than reading it back.
 
 use super::Reverse;
+use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{Atom, Axis, Block, Op, Size, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,7 +16,7 @@ pub(super) struct Needs {
 
 impl Reverse<'_, '_> {
     /// Which variables bound by `forward` or in `bound` the dual needs. Variables in `given` are at hand in the dual too.
-    pub(super) fn needs(&self, forward: &[Statement], dual: &Block, bound: &[Var], given: &[Var]) -> Needs {
+    pub(super) fn needs(&mut self, forward: &[Statement], dual: &Block, bound: &[Var], given: &[Var]) -> Needs {
         let mut definitions: FxHashMap<Var, usize> = FxHashMap::default();
         for (at, statement) in forward.iter().enumerate() {
             statement.binders.iter().for_each(|binder| {
@@ -37,6 +38,14 @@ impl Reverse<'_, '_> {
         }
         let mut again: Vec<usize> = again.into_iter().collect();
         again.sort_unstable();
+        for statement in again.iter().map(|at| &forward[*at]) {
+            let is_float = |ty: &Type| matches!(ty, Type::Prim(prim) if prim.is_float());
+            if statement.binders.iter().any(|binder| is_float(&binder.ty))
+                && !matches!(statement.op, Op::Copy(_) | Op::Index { .. })
+            {
+                self.context.decisions.note(statement.span, NoteKind::Recomputed);
+            }
+        }
         Needs { saved, again: again.into_iter().map(|at| forward[at].clone()).collect() }
     }
 

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod core;
 pub mod eval;
+pub mod explain;
 pub mod grad;
 pub mod gradcheck;
 pub mod repl;

@@ -1,0 +1,82 @@
+//! `chadwick explain`: the derivative of an entry point as Core, and what it keeps.
+
+use crate::commands::{finish, load};
+use crate::errors::{diagnostic_json, place_json};
+use crate::options::{ExplainOptions, ModeName};
+use crate::output::{self, Paint, style};
+use crate::{Exit, arguments};
+use chadwick::core::Mode;
+use chadwick::explain::Explanation;
+use chadwick::source::Span;
+use chadwick::{Result, render};
+use serde_json::{Value as Json, json};
+
+pub fn command(options: &ExplainOptions) -> Exit {
+    finish(explain(options), options.json)
+}
+
+fn explain(options: &ExplainOptions) -> Result<()> {
+    let program = load(&options.file)?;
+    let function = program.function(&arguments::entry_to_differentiate(&program, options.entry.as_deref())?)?;
+    let function = match options.wrt.is_empty() {
+        true => function,
+        false => function.wrt(&options.wrt)?,
+    };
+    let mode = match options.mode {
+        ModeName::Vjp => Mode::Vjp,
+        ModeName::Jvp => Mode::Jvp,
+    };
+    let explanation = function.explain(mode, options.stage)?;
+    if options.json {
+        output::line(&document(&explanation).to_string());
+        return Ok(());
+    }
+    let style = style(Paint::stderr());
+    for warning in &explanation.warnings {
+        output::error_line(render::diagnostic(warning, &explanation.map, style).trim_end());
+    }
+    if !options.report {
+        output::line(&explanation.core);
+    }
+    output::bytes(explanation.report().as_bytes());
+    Ok(())
+}
+
+fn document(explanation: &Explanation) -> Json {
+    let place = |span: &Span| {
+        let mut place = place_json(*span, &explanation.map);
+        place["text"] = Json::from(explanation.map.text(*span));
+        place
+    };
+    let places = |spans: &[Span]| spans.iter().map(place).collect::<Vec<_>>();
+    let saved = explanation.saved.iter().map(|value| {
+        json!({
+            "name": value.name,
+            "type": value.ty,
+            "sizes": value.sizes,
+            "element_bytes": value.element_bytes,
+            "per_call": value.per_call,
+            "is_argument": value.is_argument,
+            "value_of": places(&value.values_of),
+            "needed_by": places(&value.needed_by),
+        })
+    });
+    let accumulated = explanation.accumulated.iter().map(|(span, inner)| {
+        let mut place = place(span);
+        place["inner"] = Json::from(*inner);
+        place
+    });
+    let totals = explanation.totals().into_iter().map(|(per, bytes)| json!({ "for_each": per, "bytes": bytes }));
+    json!({
+        "entry": explanation.entry,
+        "mode": match explanation.mode { Mode::Vjp => "vjp", _ => "jvp" },
+        "by": explanation.by,
+        "stage": explanation.stage.name(),
+        "core": explanation.core,
+        "saved": saved.collect::<Vec<_>>(),
+        "totals": totals.collect::<Vec<_>>(),
+        "recomputed": places(&explanation.recomputed),
+        "accumulated": accumulated.collect::<Vec<_>>(),
+        "warnings": explanation.warnings.iter().map(|one| diagnostic_json(one, &explanation.map)).collect::<Vec<_>>(),
+    })
+}
