@@ -3,6 +3,7 @@
 mod algebra;
 mod dead;
 mod defunctionalise;
+mod distribute;
 mod facts;
 mod fuse;
 mod inline;
@@ -10,6 +11,7 @@ mod simplify;
 
 pub use dead::remove_dead;
 pub use defunctionalise::defunctionalise;
+pub use distribute::distribute;
 pub use fuse::fuse;
 pub use inline::inline;
 pub use simplify::{Hints, simplify};
@@ -35,6 +37,11 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "inline", run: inline },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "fuse", run: fuse },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    // Once for sums inside the scopes of accumulators, once for what remains when those are gone.
+    Pass { name: "distribute", run: distribute },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "distribute", run: distribute },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
 ];
 

@@ -1,0 +1,291 @@
+//! Finds sums of products inside parallel nests.
+
+use chadwick_core::visit::op_free_variables;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, PathStep, Prim, PrimOp, Size, Statement, Var};
+use chadwick_source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// One of two factors: a scalar, or an element of an array.
+#[derive(Clone)]
+pub(super) struct Factor {
+    pub var: Var,
+    /// What the nest calls it.
+    pub original: Var,
+    /// How many loops of the nest are around its definition; nothing outside the nest.
+    pub depth: Option<usize>,
+    pub indices: Vec<Atom>,
+}
+
+/// A sum of products inside a nest.
+pub(super) struct Found {
+    /// Which statement of each body leads there, from the outermost loop on.
+    pub path: Vec<usize>,
+    /// The axes of the loops around it.
+    pub levels: Vec<Vec<Axis>>,
+    pub factors: [Factor; 2],
+    pub op: PrimOp,
+    pub prim: Prim,
+    /// The axes of the result; for a sum inside the nest, besides those around it.
+    pub kept: Vec<Axis>,
+    pub summed: Vec<Axis>,
+    /// Sizes of the arrays among the factors, where they are stated.
+    pub shapes: FxHashMap<Var, Vec<Size>>,
+    pub kind: Kind,
+    pub span: Span,
+}
+
+pub(super) enum Kind {
+    /// The statement at the end of the path is the array of sums.
+    Sums,
+    /// It adds to an accumulator, at the kept axes.
+    Addition(Atom),
+}
+
+impl Found {
+    /// The axes of the outermost loops.
+    pub fn around(&self, depth: usize) -> Vec<Axis> {
+        self.levels[..depth].iter().flatten().cloned().collect()
+    }
+}
+
+/// A loop, and what its body defines, as far as that is known.
+#[derive(Clone, Default)]
+pub(super) struct Level {
+    axes: Vec<Axis>,
+    uses: FxHashMap<Var, Vec<Var>>,
+}
+
+impl Level {
+    pub fn new(space: &[Axis]) -> Level {
+        Level { axes: space.to_vec(), uses: FxHashMap::default() }
+    }
+
+    /// Notes what the results of a statement depend on.
+    pub fn define(&mut self, statement: &Statement) {
+        let used = op_free_variables(&statement.op);
+        for binder in &statement.binders {
+            self.uses.insert(binder.var, used.clone());
+        }
+    }
+}
+
+/// The first sum of products in a nest. `around` are the loops around the nest itself.
+pub(super) fn find(root: &Statement, around: &[Level]) -> Option<Found> {
+    // Additions first: what they leave behind is plainer.
+    [true, false].into_iter().find_map(|additions| {
+        let (levels, shapes) = (around.to_vec(), FxHashMap::default());
+        Search { additions, outside: around.len(), levels, path: Vec::new(), shapes }.nest(root)
+    })
+}
+
+struct Search {
+    /// Whether to look for additions, or for arrays of sums.
+    additions: bool,
+    /// How many of the levels are around the nest.
+    outside: usize,
+    levels: Vec<Level>,
+    path: Vec<usize>,
+    shapes: FxHashMap<Var, Vec<Size>>,
+}
+
+impl Search {
+    fn nest(&mut self, statement: &Statement) -> Option<Found> {
+        let Op::Build { space, body, .. } = &statement.op else { return None };
+        let mut level = Level::new(space);
+        body.statements.iter().for_each(|it| level.define(it));
+        self.levels.push(level);
+        for it in &body.statements {
+            if let Op::Build { space, inner, .. } = &it.op {
+                for (binder, inner) in it.binders.iter().zip(inner) {
+                    let sizes = space.iter().map(|axis| Size::Known(axis.size.clone())).chain(inner.iter().cloned());
+                    self.shapes.insert(binder.var, sizes.collect());
+                }
+            }
+        }
+        for (at, inner) in body.statements.iter().enumerate() {
+            self.path.push(at);
+            let found = match &inner.op {
+                Op::Build { .. } if self.additions => self.nest(inner),
+                Op::Build { .. } => self.sums(inner).or_else(|| self.nest(inner)),
+                Op::Accumulate { .. } if self.additions => self.addition(inner, body),
+                _ => None,
+            };
+            if found.is_some() {
+                return found;
+            }
+            self.path.pop();
+        }
+        self.levels.pop();
+        None
+    }
+
+    fn nest_levels(&self) -> Vec<Vec<Axis>> {
+        self.levels[self.outside..].iter().map(|level| level.axes.clone()).collect()
+    }
+
+    /// `build kept (reduce (+) 0 summed (x * y))`
+    fn sums(&self, statement: &Statement) -> Option<Found> {
+        let Op::Build { space: kept, body, .. } = &statement.op else { return None };
+        let ([_], [reduce], [Atom::Var(result)]) =
+            (statement.binders.as_slice(), body.statements.as_slice(), body.results.as_slice())
+        else {
+            return None;
+        };
+        let Op::Reduce { space: summed, op, neutral, body, .. } = &reduce.op else { return None };
+        let [Atom::Const(neutral)] = neutral.as_slice() else { return None };
+        if reduce.binders.first()?.var != *result || *neutral != Const::zero(neutral.prim()) || !is_addition(op) {
+            return None;
+        }
+        let [Atom::Var(term)] = body.results.as_slice() else { return None };
+        let own: Vec<Axis> = kept.iter().chain(summed).cloned().collect();
+        let (factors, op, prim) = self.term(*term, body, &own)?;
+        self.is_matrix_product(&factors, kept, summed)?;
+        Some(Found {
+            path: self.path.clone(),
+            levels: self.nest_levels(),
+            factors,
+            op,
+            prim,
+            kept: kept.clone(),
+            summed: summed.clone(),
+            shapes: self.shapes.clone(),
+            kind: Kind::Sums,
+            span: statement.span,
+        })
+    }
+
+    /// An accumulation at some of the axes around it.
+    fn addition(&self, statement: &Statement, body: &Block) -> Option<Found> {
+        let Op::Accumulate { handle, path, value: Atom::Var(value) } = &statement.op else { return None };
+        let [PathStep::Index(indices)] = path.as_slice() else { return None };
+        let all: Vec<Axis> = self.nest_levels().into_iter().flatten().collect();
+        let mut kept: Vec<Axis> = Vec::new();
+        for index in indices {
+            let axis = all.iter().find(|axis| *index == Atom::Var(axis.var))?;
+            if kept.contains(axis) {
+                return None;
+            }
+            kept.push(axis.clone());
+        }
+        let summed: Vec<Axis> = all.iter().filter(|axis| !kept.contains(axis)).cloned().collect();
+        if summed.is_empty() {
+            return None;
+        }
+        let (factors, op, prim) = self.term(*value, body, &[])?;
+        // A factor that is computed in the innermost loop would be as large as the whole nest.
+        let innermost = self.levels.len() - self.outside;
+        if factors.iter().any(|factor| factor.depth == Some(innermost)) {
+            return None;
+        }
+        self.is_matrix_product(&factors, &kept, &summed)?;
+        Some(Found {
+            path: self.path.clone(),
+            levels: self.nest_levels(),
+            factors,
+            op,
+            prim,
+            kept,
+            summed,
+            shapes: self.shapes.clone(),
+            kind: Kind::Addition(handle.clone()),
+            span: statement.span,
+        })
+    }
+
+    /// The product that a variable of a body is.
+    fn term(&self, var: Var, body: &Block, own: &[Axis]) -> Option<([Factor; 2], PrimOp, Prim)> {
+        let definition =
+            |var: Var| body.statements.iter().find(|it| it.binders.iter().any(|binder| binder.var == var)).map(|it| &it.op);
+        let Op::Prim(op @ PrimOp::Binary(BinaryOp::Mul | BinaryOp::Scale, prim), args) = definition(var)? else { return None };
+        if !prim.is_float() {
+            return None;
+        }
+        let is_axis = |var: Var| own.iter().any(|axis| axis.var == var) || self.axis(var);
+        let factor = |atom: &Atom| -> Option<Factor> {
+            let Atom::Var(var) = atom else { return None };
+            let (var, indices) = match definition(*var) {
+                Some(Op::Index { array: Atom::Var(array), indices }) => (*array, indices.clone()),
+                _ => (*var, Vec::new()),
+            };
+            let outside = |index: &Atom| match index {
+                Atom::Var(index) => is_axis(*index) || !self.is_bound(*index),
+                Atom::Const(_) => true,
+            };
+            if !indices.iter().all(outside) || (own_binds(body, var) && !own.is_empty()) {
+                return None;
+            }
+            Some(Factor { var, original: var, depth: self.depth(var), indices })
+        };
+        Some(([factor(&args[0])?, factor(&args[1])?], *op, *prim))
+    }
+
+    fn axis(&self, var: Var) -> bool {
+        self.levels.iter().flat_map(|level| &level.axes).any(|axis| axis.var == var)
+    }
+
+    fn is_bound(&self, var: Var) -> bool {
+        self.axis(var) || self.levels[self.outside..].iter().any(|level| level.uses.contains_key(&var))
+    }
+
+    fn depth(&self, var: Var) -> Option<usize> {
+        self.levels[self.outside..].iter().position(|level| level.uses.contains_key(&var)).map(|at| at + 1)
+    }
+
+    /// The axes of loops on which a variable depends.
+    fn axes_of(&self, var: Var, seen: &mut FxHashSet<Var>, axes: &mut FxHashSet<Var>) {
+        if !seen.insert(var) {
+            return;
+        }
+        if self.axis(var) {
+            axes.insert(var);
+        }
+        for used in self.levels.iter().filter_map(|level| level.uses.get(&var)).flatten() {
+            self.axes_of(*used, seen, axes);
+        }
+    }
+
+    /// Whether each factor has an axis of the result that the other has not, and there is enough to sum to be worth it.
+    fn is_matrix_product(&self, factors: &[Factor; 2], kept: &[Axis], summed: &[Axis]) -> Option<()> {
+        let is_large = |axis: &Axis| !matches!(axis.size, Atom::Const(Const::I64(..=8)));
+        let [left, right] = [0, 1].map(|at| {
+            let factor = &factors[at];
+            let mut axes = FxHashSet::default();
+            let mut seen = FxHashSet::default();
+            self.axes_of(factor.var, &mut seen, &mut axes);
+            axes.extend(factor.indices.iter().filter_map(|index| match index {
+                Atom::Var(var) => Some(*var),
+                Atom::Const(_) => None,
+            }));
+            axes
+        });
+        let result: Vec<&Axis> = self.levels.iter().flat_map(|level| &level.axes).chain(kept).collect();
+        let result: Vec<&Axis> =
+            result.into_iter().filter(|axis| !summed.iter().any(|it| it.var == axis.var) && is_large(axis)).collect();
+        let exclusive = |own: &FxHashSet<Var>, other: &FxHashSet<Var>| {
+            result.iter().any(|axis| own.contains(&axis.var) && !other.contains(&axis.var))
+        };
+        let in_both = |axis: &Axis| left.contains(&axis.var) && right.contains(&axis.var);
+        let worth =
+            summed.iter().all(|axis| is_large(axis) && in_both(axis)) && exclusive(&left, &right) && exclusive(&right, &left);
+        worth.then_some(())
+    }
+}
+
+fn own_binds(body: &Block, var: Var) -> bool {
+    body.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == var)
+}
+
+/// Whether an operator on one number is addition.
+fn is_addition(op: &Lambda) -> bool {
+    match (op.body.statements.as_slice(), op.body.results.as_slice(), op.params.as_slice()) {
+        ([statement], [Atom::Var(result)], [left, right]) => match &statement.op {
+            Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args) => {
+                let (left, right) = (Atom::Var(left.var), Atom::Var(right.var));
+                statement.binders.first().is_some_and(|binder| binder.var == *result)
+                    && (*args == [left.clone(), right.clone()] || *args == [right, left])
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
