@@ -27,6 +27,7 @@ entry by_rows [n][m][k] (a: [n][m]f64) (b: [k][m]f64) = map (\\r -> map (dot r) 
 entry of_transposes [n][m][k] (a: [m][n]f64) (b: [k][m]f64) = map (\\r -> map (dot r) b) (transpose a)
 entry turned [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\c -> map (\\r -> dot r c) a) (transpose b)
 entry columns [n][m] (a: [m][n]f64) (x: [m]f64) = map (dot x) (transpose a)
+entry layer [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\r -> map2 (\\c i -> f64.max 0 (dot r c + f64.i64 i)) (transpose b) (iota k)) a
 entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c";
     let (interpreted, compiled) = native(source, false);
     for (n, m, k) in
@@ -37,6 +38,7 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
             ("by_rows", array(&[n, m]), array(&[k, m])),
             ("of_transposes", array(&[m, n]), array(&[k, m])),
             ("turned", array(&[n, m]), array(&[m, k])),
+            ("layer", array(&[n, m]), array(&[m, k])),
             ("columns", array(&[m, n]), array(&[m])),
             ("batch", array(&[3, n, m]), array(&[3, m, k])),
         ];

@@ -1,11 +1,13 @@
 //! Matrix products: a `build` of sums of products of two elements.
 //!
 //! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes that both
-//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered.
+//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
+//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there.
 
 use super::{Array, Emitter, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Statement, Var};
+use rustc_hash::FxHashSet;
 
 /// The parts of a contraction.
 struct Contraction<'p> {
@@ -13,6 +15,9 @@ struct Contraction<'p> {
     inner: &'p Axis,
     left: Factor<'p>,
     right: Factor<'p>,
+    /// The axis that only the left operand has, and the one that only the right one has.
+    row: Option<usize>,
+    column: usize,
 }
 
 /// An element of an array.
@@ -43,31 +48,87 @@ struct Operand {
 impl<'p> Emitter<'_, 'p> {
     /// Emits the statement if it is a contraction.
     pub(super) fn contraction(&mut self, statement: &'p Statement) -> bool {
-        if self.shared.strict {
+        let Op::Build { space, body, inner } = &statement.op else { return false };
+        let ([binder], [sizes], [sum], [Atom::Var(result)]) =
+            (statement.binders.as_slice(), inner.as_slice(), body.statements.as_slice(), body.results.as_slice())
+        else {
+            return false;
+        };
+        if !sizes.is_empty() || !sum.binders.iter().any(|total| total.var == *result) {
             return false;
         }
-        let Op::Build { space, body, inner } = &statement.op else { return false };
-        let ([binder], [sizes]) = (statement.binders.as_slice(), inner.as_slice()) else { return false };
-        let Some(found) = recognise(space, body, sizes) else { return false };
+        let Some(found) = self.arranged(space, sum) else { return false };
+        let array = self.product(binder.var, space, &found);
+        self.set(binder.var, Value::Array(array));
+        true
+    }
+
+    /// Forms the products in the body of a `build` ahead of its loop.
+    pub(super) fn products_ahead(&mut self, space: &'p [Axis], body: &'p Block) -> Vec<Array> {
+        let mut inside: FxHashSet<Var> = FxHashSet::default();
+        let mut formed = Vec::new();
+        for statement in &body.statements {
+            let outside = |factor: &Factor<'_>| {
+                let atoms = factor.indices.iter().chain([factor.array]);
+                atoms.into_iter().all(|atom| !matches!(atom, Atom::Var(var) if inside.contains(var)))
+            };
+            if let ([binder], Some(found)) = (statement.binders.as_slice(), self.arranged(space, statement))
+                && found.row.is_some()
+                && outside(&found.left)
+                && outside(&found.right)
+                && !matches!(&found.inner.size, Atom::Var(var) if inside.contains(var))
+            {
+                let array = self.product(binder.var, space, &found);
+                let axes = space.iter().map(|axis| axis.var).collect();
+                self.products.insert(binder.var, (array.clone(), axes));
+                formed.push(array);
+            }
+            inside.extend(statement.binders.iter().map(|binder| binder.var));
+        }
+        formed
+    }
+
+    /// A sum that was formed ahead of the loop.
+    pub(super) fn formed_sum(&mut self, statement: &Statement) -> bool {
+        let [binder] = statement.binders.as_slice() else { return false };
+        let Some((array, axes)) = self.products.get(&binder.var).cloned() else { return false };
+        let indices: Vec<Exp> = axes.into_iter().map(|axis| self.scalar(&Atom::Var(axis))).collect();
+        let value = self.load(&array, &indices);
+        self.set(binder.var, value);
+        true
+    }
+
+    /// The contraction that a statement in a `build` over the space is, with its operands in the right order.
+    fn arranged(&self, space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
+        if self.shared.strict {
+            return None;
+        }
+        let mut found = recognise(space, statement)?;
         let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
-        let Some(last) = axes.last().copied() else { return false };
+        let last = axes.last().copied()?;
         // The operand with the last axis gives the columns, so that rows of the result are contiguous.
-        let (left, right) = match (found.left.uses(last), found.right.uses(last)) {
-            (false, true) => (found.left, found.right),
-            (true, false) => (found.right, found.left),
-            _ => return false,
-        };
+        match (found.left.uses(last), found.right.uses(last)) {
+            (false, true) => {}
+            (true, false) => std::mem::swap(&mut found.left, &mut found.right),
+            _ => return None,
+        }
+        let (left, right) = (found.left, found.right);
         let rows: Vec<usize> = (0..axes.len()).filter(|at| left.uses(axes[*at]) && !right.uses(axes[*at])).collect();
         let columns: Vec<usize> = (0..axes.len()).filter(|at| right.uses(axes[*at]) && !left.uses(axes[*at])).collect();
         let shared = axes.iter().filter(|axis| left.uses(**axis) && right.uses(**axis)).count();
         if columns.len() != 1 || rows.len() > 1 || rows.len() + 1 + shared != axes.len() {
-            return false;
+            return None;
         }
         if rows.is_empty() && !self.is_far_apart(&right, found.inner.var) {
-            return false;
+            return None;
         }
-        self.product(binder, space, &found, (left, rows.first().copied()), (right, columns[0]));
-        true
+        // A few products are done before a call is made.
+        if matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
+            return None;
+        }
+        found.row = rows.first().copied();
+        found.column = columns[0];
+        Some(found)
     }
 
     /// Whether steps along the inner axis are not to the next element.
@@ -82,14 +143,8 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    fn product(
-        &mut self,
-        binder: &chadwick_core::Binder,
-        space: &'p [Axis],
-        found: &Contraction<'p>,
-        (left, row): (Factor<'p>, Option<usize>),
-        (right, column): (Factor<'p>, usize),
-    ) {
+    fn product(&mut self, var: Var, space: &'p [Axis], found: &Contraction<'p>) -> Array {
+        let Contraction { left, right, row, column, .. } = *found;
         let mut bounds = Vec::new();
         for axis in space {
             let size = self.scalar(&axis.size);
@@ -97,8 +152,8 @@ impl<'p> Emitter<'_, 'p> {
         }
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
-        let name = self.var_name(binder.var);
-        let result = self.new_array(binder.var, &name, Elem::Prim(found.prim), bounds.clone());
+        let name = self.var_name(var);
+        let result = self.new_array(var, &name, Elem::Prim(found.prim), bounds.clone());
         let strides = self.strides(&result);
         // Axes that both operands have are loops around the product.
         let mut offset = Exp::i64(0);
@@ -153,7 +208,7 @@ impl<'p> Emitter<'_, 'p> {
             }
         }
         (0..opened).for_each(|_| self.close_loop(Mark::Sequential));
-        self.set(binder.var, Value::Array(result));
+        result
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
@@ -196,17 +251,14 @@ impl<'p> Emitter<'_, 'p> {
     }
 }
 
-fn recognise<'p>(space: &'p [Axis], body: &'p Block, sizes: &[Size]) -> Option<Contraction<'p>> {
-    if !sizes.is_empty() {
-        return None;
-    }
-    let ([statement], [Atom::Var(result)]) = (body.statements.as_slice(), body.results.as_slice()) else { return None };
+/// Whether the statement sums products of two elements.
+fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
     let Op::Reduce { space: inner, op, neutral, body, .. } = &statement.op else { return None };
-    let ([total], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
+    let ([_], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
         return None;
     };
     let prim = zero.prim();
-    if total.var != *result || !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
+    if !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
         return None;
     }
     let [first, second, product] = body.statements.as_slice() else { return None };
@@ -223,7 +275,7 @@ fn recognise<'p>(space: &'p [Axis], body: &'p Block, sizes: &[Size]) -> Option<C
     let (left, right) = (Factor { array: a, indices: at_a }, Factor { array: b, indices: at_b });
     let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
     let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
-    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right })
+    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, row: None, column: 0 })
 }
 
 /// Whether the operator adds its parameters.
