@@ -137,4 +137,46 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     }                                                                                                                        \
     for (; l < m; l++)                                                                                                       \
       for (int64_t i = 0; i < n; i++) c[i] += a[l * a_inner + i] * x[l * x_inner];                                           \
+  }                                                                                                                          \
+                                                                                                                             \
+  static bool cw_all_finite_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {                       \
+    T sum = 0;                                                                                                               \
+    for (int64_t i = 0; i < n; i++)                                                                                          \
+      for (int64_t l = 0; l < m; l++) sum += a[i * a_row + l * a_inner] - a[i * a_row + l * a_inner];                        \
+    return sum == 0;                                                                                                         \
+  }                                                                                                                          \
+                                                                                                                             \
+  /* A cotangent times a factor: zero where the cotangent is zero, even if the factor is not finite. */                      \
+  static void cw_scaled_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row,          \
+                                       int64_t a_inner, const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row,  \
+                                       bool by_right) {                                                                      \
+    if (by_right ? cw_all_finite_##name(k, m, b, b_column, b_inner) : cw_all_finite_##name(n, m, a, a_row, a_inner)) {       \
+      cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row);                                    \
+      return;                                                                                                                \
+    }                                                                                                                        \
+    for (int64_t i = 0; i < n; i++)                                                                                          \
+      for (int64_t j = 0; j < k; j++) {                                                                                      \
+        T sum = 0;                                                                                                           \
+        for (int64_t l = 0; l < m; l++) {                                                                                    \
+          T x = a[i * a_row + l * a_inner], y = b[l * b_inner + j * b_column];                                               \
+          sum += by_right ? cw_scale_##name(x, y) : cw_scale_##name(y, x);                                                   \
+        }                                                                                                                    \
+        c[i * c_row + j] = sum;                                                                                              \
+      }                                                                                                                      \
+  }                                                                                                                          \
+                                                                                                                             \
+  static void cw_scaled_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner, const T *x,      \
+                                          int64_t x_inner, T *c, int64_t c_row, bool by_matrix) {                            \
+    if (by_matrix ? cw_all_finite_##name(n, m, a, a_row, a_inner) : cw_all_finite_##name(1, m, x, 0, x_inner)) {             \
+      cw_by_columns_##name(n, m, a, a_row, a_inner, x, x_inner, c, c_row);                                                   \
+      return;                                                                                                                \
+    }                                                                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                                                                        \
+      T sum = 0;                                                                                                             \
+      for (int64_t l = 0; l < m; l++) {                                                                                      \
+        T y = a[i * a_row + l * a_inner], z = x[l * x_inner];                                                                \
+        sum += by_matrix ? cw_scale_##name(z, y) : cw_scale_##name(y, z);                                                    \
+      }                                                                                                                      \
+      c[i * c_row] = sum;                                                                                                    \
+    }                                                                                                                        \
   }

@@ -51,6 +51,24 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
     }
 }
 
+#[test]
+fn no_cotangent_times_infinity_is_zero() {
+    let source = "
+entry gradient [n][m][k] (a: [n][m]f64) (b: [m][k]f64) (seed: [n][k]f64) =
+  vjp (\\(a, b) -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) (transpose b)) a) (a, b) seed";
+    let (interpreted, compiled) = native(source, false);
+    let (n, m, k) = (12, 17, 31);
+    let mut entries = numbers(m * k);
+    entries[40] = f64::INFINITY;
+    let mut seed = numbers(n * k);
+    seed.iter_mut().skip(9).step_by(k).for_each(|weight| *weight = 0.0);
+    let args = [array(&[n, m]), Value::new([m, k], entries).expect("fits"), Value::new([n, k], seed).expect("fits")];
+    let wanted = interpreted.function("gradient").and_then(|function| function.call(&args)).expect("values");
+    let found = compiled.function("gradient").and_then(|function| function.call(&args)).expect("values");
+    assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None);
+    assert!(found[0].as_slice::<f64>().expect("floats").iter().all(|x| x.is_finite()));
+}
+
 /// How many numbers lie between two.
 fn distance(x: f64, y: f64) -> u64 {
     let place = |x: f64| {

@@ -15,9 +15,18 @@ struct Contraction<'p> {
     inner: &'p Axis,
     left: Factor<'p>,
     right: Factor<'p>,
+    /// Whether the left operand is a cotangent and the right one its factor, or the other way round: a cotangent of zero makes zero,
+    /// whatever the factor is.
+    scaled: Option<Scaled>,
     /// The axis that only the left operand has, and the one that only the right one has.
     row: Option<usize>,
     column: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scaled {
+    ByRight,
+    ByLeft,
 }
 
 /// An element of an array.
@@ -109,7 +118,13 @@ impl<'p> Emitter<'_, 'p> {
         // The operand with the last axis gives the columns, so that rows of the result are contiguous.
         match (found.left.uses(last), found.right.uses(last)) {
             (false, true) => {}
-            (true, false) => std::mem::swap(&mut found.left, &mut found.right),
+            (true, false) => {
+                std::mem::swap(&mut found.left, &mut found.right);
+                found.scaled = found.scaled.map(|scaled| match scaled {
+                    Scaled::ByRight => Scaled::ByLeft,
+                    Scaled::ByLeft => Scaled::ByRight,
+                });
+            }
             _ => return None,
         }
         let (left, right) = (found.left, found.right);
@@ -179,11 +194,17 @@ impl<'p> Emitter<'_, 'p> {
         let right = self.operand(&right, Some(space[column].var), found.inner.var, &ranges);
         let target = Exp::at(result.data.clone(), offset);
         let single = found.prim == Prim::F32;
+        let by_right = Exp::Const(Const::Bool(found.scaled == Some(Scaled::ByRight)));
         match row {
             Some(at) => {
-                let function = if single { "cw_product_f32" } else { "cw_product_f64" };
+                let function = match (found.scaled, single) {
+                    (None, true) => "cw_product_f32",
+                    (None, false) => "cw_product_f64",
+                    (Some(_), true) => "cw_scaled_product_f32",
+                    (Some(_), false) => "cw_scaled_product_f64",
+                };
                 let (n, k) = (bounds[at].clone(), bounds[column].clone());
-                let args = vec![
+                let mut args = vec![
                     Exp::Context,
                     n,
                     k,
@@ -197,13 +218,20 @@ impl<'p> Emitter<'_, 'p> {
                     target,
                     strides[at].clone(),
                 ];
+                args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
             None => {
-                let function = if single { "cw_by_columns_f32" } else { "cw_by_columns_f64" };
+                let function = match (found.scaled, single) {
+                    (None, true) => "cw_by_columns_f32",
+                    (None, false) => "cw_by_columns_f64",
+                    (Some(_), true) => "cw_scaled_by_columns_f32",
+                    (Some(_), false) => "cw_scaled_by_columns_f64",
+                };
                 let n = bounds[column].clone();
                 let step = strides[column].clone();
-                let args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, target, step];
+                let mut args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, target, step];
+                args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
         }
@@ -265,17 +293,22 @@ fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contract
     let (Op::Index { array: a, indices: at_a }, Op::Index { array: b, indices: at_b }) = (&first.op, &second.op) else {
         return None;
     };
-    let Op::Prim(PrimOp::Binary(BinaryOp::Mul, _), args) = &product.op else { return None };
+    let Op::Prim(PrimOp::Binary(times @ (BinaryOp::Mul | BinaryOp::Scale), _), args) = &product.op else { return None };
     let ([x], [y], [z]) = (first.binders.as_slice(), second.binders.as_slice(), product.binders.as_slice()) else { return None };
     let operands = [Atom::Var(x.var), Atom::Var(y.var)];
     let swapped = [Atom::Var(y.var), Atom::Var(x.var)];
     if (args.as_slice() != operands && args.as_slice() != swapped) || body.results != [Atom::Var(z.var)] {
         return None;
     }
+    let scaled = match (times, args.as_slice() == operands) {
+        (BinaryOp::Mul, _) => None,
+        (_, true) => Some(Scaled::ByRight),
+        (_, false) => Some(Scaled::ByLeft),
+    };
     let (left, right) = (Factor { array: a, indices: at_a }, Factor { array: b, indices: at_b });
     let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
     let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
-    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, row: None, column: 0 })
+    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, scaled, row: None, column: 0 })
 }
 
 /// Whether the operator adds its parameters.
