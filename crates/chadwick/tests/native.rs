@@ -52,11 +52,17 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
 }
 
 #[test]
-fn no_cotangent_times_infinity_is_zero() {
+fn adjoints_of_products_and_no_cotangent_times_infinity() {
     let source = "
 entry gradient [n][m][k] (a: [n][m]f64) (b: [m][k]f64) (seed: [n][k]f64) =
   vjp (\\(a, b) -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) (transpose b)) a) (a, b) seed";
     let (interpreted, compiled) = native(source, false);
+    for (n, m, k) in [(0, 2, 3), (2, 0, 3), (1, 9, 1), (20, 9, 30), (33, 40, 27)] {
+        let args = [array(&[n, m]), array(&[m, k]), array(&[n, k])];
+        let wanted = interpreted.function("gradient").and_then(|function| function.call(&args)).expect("values");
+        let found = compiled.function("gradient").and_then(|function| function.call(&args)).expect("values");
+        assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None, "{n} {m} {k}");
+    }
     let (n, m, k) = (12, 17, 31);
     let mut entries = numbers(m * k);
     entries[40] = f64::INFINITY;

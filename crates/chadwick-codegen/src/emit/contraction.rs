@@ -2,12 +2,13 @@
 //!
 //! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes that both
 //! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
-//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there.
+//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there. Loops that only add products to
+//! accumulators, as derivatives of matrix products do, are products that are added to what is there.
 
-use super::{Array, Emitter, Value};
+use super::{Array, Emitter, Handle, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Statement, Var};
-use rustc_hash::FxHashSet;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, PathStep, Prim, PrimOp, Statement, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The parts of a contraction.
 struct Contraction<'p> {
@@ -107,13 +108,45 @@ impl<'p> Emitter<'_, 'p> {
         true
     }
 
+    /// Emits a nest of loops that does nothing but add products to accumulators: product by product.
+    pub(super) fn accumulated_products(&mut self, statement: &'p Statement) -> bool {
+        let mut nest = Nest::default();
+        if self.shared.strict || !nest.statement(statement, &mut Vec::new()) || nest.sums.is_empty() {
+            return false;
+        }
+        let mut planned = Vec::new();
+        for sum in &nest.sums {
+            let Some((space, found)) = nest.contraction(sum).and_then(|(space, found)| {
+                let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+                Some((space, self.arrange(&axes, found)?))
+            }) else {
+                return false;
+            };
+            let Value::Handle(Handle::Array(target)) = self.value(sum.handle) else { return false };
+            if target.elem != Elem::Prim(found.prim) || target.dims.len() != space.len() {
+                return false;
+            }
+            planned.push((target, space, found));
+        }
+        for (target, space, found) in planned {
+            let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+            let bounds = self.extents(space.into_iter());
+            self.multiply(&target, &axes, &bounds, &found, true);
+        }
+        true
+    }
+
     /// The contraction that a statement in a `build` over the space is, with its operands in the right order.
     fn arranged(&self, space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
         if self.shared.strict {
             return None;
         }
-        let mut found = recognise(space, statement)?;
         let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        self.arrange(&axes, recognise(space, statement)?)
+    }
+
+    /// Puts the operands of a contraction over the axes into the right order; `None` if it is none that we have code for.
+    fn arrange(&self, axes: &[Var], mut found: Contraction<'p>) -> Option<Contraction<'p>> {
         let last = axes.last().copied()?;
         // The operand with the last axis gives the columns, so that rows of the result are contiguous.
         match (found.left.uses(last), found.right.uses(last)) {
@@ -158,41 +191,58 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    fn product(&mut self, var: Var, space: &'p [Axis], found: &Contraction<'p>) -> Array {
-        let Contraction { left, right, row, column, .. } = *found;
+    fn extents(&mut self, space: impl Iterator<Item = &'p Axis>) -> Vec<Exp> {
         let mut bounds = Vec::new();
         for axis in space {
             let size = self.scalar(&axis.size);
             bounds.push(self.extent(&size));
         }
-        let size = self.scalar(&found.inner.size);
-        let inner = self.extent(&size);
+        bounds
+    }
+
+    /// A new array with the product.
+    fn product(&mut self, var: Var, space: &'p [Axis], found: &Contraction<'p>) -> Array {
+        let bounds = self.extents(space.iter());
         let name = self.var_name(var);
         let result = self.new_array(var, &name, Elem::Prim(found.prim), bounds.clone());
-        let strides = self.strides(&result);
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        self.multiply(&result, &axes, &bounds, found, false);
+        result
+    }
+
+    /// Writes a product over the axes to an array, or adds it.
+    fn multiply(&mut self, target: &Array, axes: &[Var], bounds: &[Exp], found: &Contraction<'p>, add: bool) {
+        let Contraction { left, right, row, column, .. } = *found;
+        let size = self.scalar(&found.inner.size);
+        let inner = self.extent(&size);
+        let strides = self.strides(target);
         // Axes that both operands have are loops around the product.
         let mut offset = Exp::i64(0);
         let mut opened = 0;
-        for (at, axis) in space.iter().enumerate() {
+        for (at, axis) in axes.iter().enumerate() {
             if Some(at) == row || at == column {
                 continue;
             }
-            let name = self.var_name(axis.var);
+            let name = self.var_name(*axis);
             let index = self.open_loop(&name, Prim::I64, bounds[at].clone());
-            self.set(axis.var, Value::Scalar(Exp::Local(index)));
+            self.set(*axis, Value::Scalar(Exp::Local(index)));
+            self.check_index(&Exp::Local(index), &target.dims[at].clone());
             offset = offset.add(Exp::Local(index).mul(strides[at].clone()));
             opened += 1;
         }
         let ranges: Vec<(Var, Exp)> = [row, Some(column)]
             .into_iter()
             .flatten()
-            .map(|at| (space[at].var, bounds[at].clone()))
+            .map(|at| (axes[at], bounds[at].clone()))
             .chain([(found.inner.var, inner.clone())])
             .collect();
-        let row_var = row.map(|at| space[at].var);
+        for at in [row, Some(column)].into_iter().flatten() {
+            self.check_all(&bounds[at].clone(), &target.dims[at].clone(), &ranges);
+        }
+        let row_var = row.map(|at| axes[at]);
         let left = self.operand(&left, row_var, found.inner.var, &ranges);
-        let right = self.operand(&right, Some(space[column].var), found.inner.var, &ranges);
-        let target = Exp::at(result.data.clone(), offset);
+        let right = self.operand(&right, Some(axes[column]), found.inner.var, &ranges);
+        let place = Exp::at(target.data.clone(), offset);
         let single = found.prim == Prim::F32;
         let by_right = Exp::Const(Const::Bool(found.scaled == Some(Scaled::ByRight)));
         match row {
@@ -215,8 +265,9 @@ impl<'p> Emitter<'_, 'p> {
                     right.data,
                     right.inner,
                     right.row,
-                    target,
+                    place,
                     strides[at].clone(),
+                    Exp::Const(Const::Bool(add)),
                 ];
                 args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
@@ -230,13 +281,13 @@ impl<'p> Emitter<'_, 'p> {
                 };
                 let n = bounds[column].clone();
                 let step = strides[column].clone();
-                let mut args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, target, step];
+                let mut args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, place, step];
+                args.push(Exp::Const(Const::Bool(add)));
                 args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
         }
         (0..opened).for_each(|_| self.close_loop(Mark::Sequential));
-        result
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
@@ -276,6 +327,80 @@ impl<'p> Emitter<'_, 'p> {
         }
         let site = self.site();
         self.push(Stm::Fail { condition, kind: FailKind::Index, values: vec![dim.clone(), dim.clone()], site });
+    }
+}
+
+/// A nest of loops, looked at as a whole.
+#[derive(Default)]
+struct Nest<'p> {
+    loads: FxHashMap<Var, Factor<'p>>,
+    products: FxHashMap<Var, (BinaryOp, Prim, &'p [Atom])>,
+    /// Everything that is bound inside, but for the axes.
+    bound: FxHashSet<Var>,
+    sums: Vec<Sum<'p>>,
+}
+
+/// An addition to an accumulator.
+struct Sum<'p> {
+    axes: Vec<&'p Axis>,
+    handle: &'p Atom,
+    indices: &'p [Atom],
+    value: &'p Atom,
+}
+
+impl<'p> Nest<'p> {
+    /// Takes in a statement; `false` if it does anything but load, multiply and add.
+    fn statement(&mut self, statement: &'p Statement, axes: &mut Vec<&'p Axis>) -> bool {
+        let bound = statement.binders.first().map(|binder| binder.var);
+        match (&statement.op, bound) {
+            (Op::Build { space, body, .. }, None) => {
+                let depth = axes.len();
+                axes.extend(space);
+                let fits = body.results.is_empty() && body.statements.iter().all(|inner| self.statement(inner, axes));
+                axes.truncate(depth);
+                fits
+            }
+            (Op::Index { array, indices }, Some(bound)) => {
+                self.bound.insert(bound);
+                self.loads.insert(bound, Factor { array, indices });
+                statement.binders.iter().all(|binder| binder.ty.as_prim().is_some())
+            }
+            (Op::Prim(PrimOp::Binary(op @ (BinaryOp::Mul | BinaryOp::Scale), prim), args), Some(bound)) => {
+                self.bound.insert(bound);
+                self.products.insert(bound, (*op, *prim, args));
+                true
+            }
+            (Op::Accumulate { handle, path, value }, None) => {
+                let [PathStep::Index(indices)] = path.as_slice() else { return false };
+                self.sums.push(Sum { axes: axes.clone(), handle, indices, value });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The contraction that an addition is part of, over the axes of its place; one axis is summed over.
+    fn contraction(&self, sum: &Sum<'p>) -> Option<(Vec<&'p Axis>, Contraction<'p>)> {
+        let Atom::Var(value) = sum.value else { return None };
+        let (op, prim, [Atom::Var(x), Atom::Var(y)]) = self.products.get(value)? else { return None };
+        let (left, right) = (*self.loads.get(x)?, *self.loads.get(y)?);
+        let space = sum.indices.iter().map(|index| sum.axes.iter().copied().find(|axis| *index == Atom::Var(axis.var)));
+        let space: Vec<&'p Axis> = space.collect::<Option<_>>()?;
+        let mut over = sum.axes.iter().copied().filter(|axis| !space.iter().any(|known| known.var == axis.var));
+        let inner = over.next()?;
+        let distinct = space.len() + 1 == sum.axes.len() && over.next().is_none();
+        let outside = |atom: &Atom| !matches!(atom, Atom::Var(var) if self.bound.contains(var));
+        let sizes_known = sum.axes.iter().all(|axis| outside(&axis.size));
+        let axes: Vec<Var> = sum.axes.iter().map(|axis| axis.var).collect();
+        let fits = |factor: &Factor<'_>| {
+            let atoms = factor.indices.iter().chain([factor.array]);
+            factor.is_simple(&axes) && factor.uses(inner.var) && atoms.into_iter().all(outside)
+        };
+        if !distinct || !sizes_known || !fits(&left) || !fits(&right) || !matches!(prim, Prim::F32 | Prim::F64) {
+            return None;
+        }
+        let scaled = (*op == BinaryOp::Scale).then_some(Scaled::ByRight);
+        Some((space, Contraction { prim: *prim, inner, left, right, scaled, row: None, column: 0 }))
     }
 }
 

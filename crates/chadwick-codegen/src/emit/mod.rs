@@ -720,7 +720,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.enter(statement.span);
                 self.operation(statement, deaths);
             }
-            [statement] if self.formed_sum(statement) || self.contraction(statement) => {}
+            [statement] if self.formed_sum(statement) || self.contraction(statement) || self.accumulated_products(statement) => {}
             members => {
                 let unstored = match members.len() {
                     1 => FxHashSet::default(),
