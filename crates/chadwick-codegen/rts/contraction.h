@@ -11,130 +11,174 @@ enum { CW_VECTOR_BYTES = 16, CW_ROWS = 4 };
 /* Rows of the left operand, inner length, and columns of the right operand that are worked on at a time. */
 enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
 
-#define CW_CONTRACTION(T, name)                                                                                              \
-  typedef T cw_vector_##name __attribute__((vector_size(CW_VECTOR_BYTES), aligned(sizeof(T))));                              \
-  enum { CW_LANES_##name = CW_VECTOR_BYTES / sizeof(T), CW_COLUMNS_##name = 3 * CW_LANES_##name };                           \
-                                                                                                                             \
-  /* A tile of the product: CW_ROWS rows, three vectors of columns. */                                                       \
-  static inline __attribute__((always_inline)) void cw_tile_##name(int64_t inner, const T *a, const T *b, T *c,              \
-                                                                   int64_t c_row, bool add) {                                \
-    cw_vector_##name sum[CW_ROWS][3];                                                                                        \
-    _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                \
-      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) sum[r][v] = (cw_vector_##name){0};                                 \
-    for (int64_t l = 0; l < inner; l++) {                                                                                    \
-      cw_vector_##name b0 = *(const cw_vector_##name *)(b), b1 = *(const cw_vector_##name *)(b + CW_LANES_##name),           \
-                       b2 = *(const cw_vector_##name *)(b + 2 * CW_LANES_##name);                                            \
-      _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++) {                                                            \
-        T x = a[r];                                                                                                          \
-        sum[r][0] += x * b0;                                                                                                 \
-        sum[r][1] += x * b1;                                                                                                 \
-        sum[r][2] += x * b2;                                                                                                 \
-      }                                                                                                                      \
-      a += CW_ROWS;                                                                                                          \
-      b += CW_COLUMNS_##name;                                                                                                \
-    }                                                                                                                        \
-    _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                \
-      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) {                                                                  \
-        cw_vector_##name *place = (cw_vector_##name *)(c + r * c_row + v * CW_LANES_##name);                                 \
-        *place = add ? *place + sum[r][v] : sum[r][v];                                                                       \
-      }                                                                                                                      \
-  }                                                                                                                          \
-                                                                                                                             \
-  /* c = a b for operands too small for blocks. */                                                                           \
-  static void cw_small_product_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,           \
-                                      const T *b, int64_t b_inner, int64_t b_column, T *restrict c, int64_t c_row) {         \
-    for (int64_t i = 0; i < n; i++) {                                                                                        \
-      T *restrict row = c + i * c_row;                                                                                       \
-      for (int64_t j = 0; j < k; j++) row[j] = 0;                                                                            \
-      for (int64_t l = 0; l < m; l++) {                                                                                      \
-        T x = a[i * a_row + l * a_inner];                                                                                    \
-        const T *other = b + l * b_inner;                                                                                    \
-        if (b_column == 1)                                                                                                   \
-          for (int64_t j = 0; j < k; j++) row[j] += x * other[j];                                                            \
-        else                                                                                                                 \
-          for (int64_t j = 0; j < k; j++) row[j] += x * other[j * b_column];                                                 \
-      }                                                                                                                      \
-    }                                                                                                                        \
-  }                                                                                                                          \
-                                                                                                                             \
-  /* c[i, j] = sum over l of a[i, l] b[l, j]; n rows, k columns, inner length m. */                                          \
-  __attribute__((noinline)) static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a,      \
-                                                          int64_t a_row, int64_t a_inner, const T *b, int64_t b_inner,       \
-                                                          int64_t b_column, T *c, int64_t c_row) {                           \
-    enum { LANES = CW_LANES_##name, COLUMNS = CW_COLUMNS_##name };                                                           \
-    int64_t columns = k < CW_BLOCK_COLUMNS ? (k + COLUMNS - 1) / COLUMNS * COLUMNS : CW_BLOCK_COLUMNS;                       \
-    columns = columns / COLUMNS * COLUMNS;                                                                                   \
-    cw_block *memory = NULL;                                                                                                 \
-    if (n >= 4 && k >= LANES && n * k * m >= 4096)                                                                           \
-      memory = cw_alloc_bytes(ctx, (int64_t)sizeof(T) * CW_BLOCK_INNER * (columns + CW_BLOCK_ROWS), 0);                      \
-    if (memory == NULL) {                                                                                                    \
-      cw_small_product_##name(n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row);                                   \
-      return;                                                                                                                \
-    }                                                                                                                        \
-    T *packed_b = (T *)(memory + 1), *packed_a = packed_b + CW_BLOCK_INNER * columns;                                        \
-    for (int64_t j0 = 0; j0 < k; j0 += columns) {                                                                            \
-      int64_t width = k - j0 < columns ? k - j0 : columns;                                                                   \
-      for (int64_t l0 = 0; l0 < m || l0 == 0; l0 += CW_BLOCK_INNER) {                                                        \
-        int64_t inner = m - l0 < CW_BLOCK_INNER ? m - l0 : CW_BLOCK_INNER;                                                   \
-        for (int64_t j = 0; j < width; j += COLUMNS) {                                                                       \
-          T *to = packed_b + j * inner;                                                                                      \
-          int64_t here = width - j < COLUMNS ? width - j : COLUMNS;                                                          \
-          const T *from = b + l0 * b_inner + (j0 + j) * b_column;                                                            \
-          for (int64_t l = 0; l < inner; l++) {                                                                              \
-            for (int64_t x = 0; x < here; x++) to[l * COLUMNS + x] = from[l * b_inner + x * b_column];                       \
-            for (int64_t x = here; x < COLUMNS; x++) to[l * COLUMNS + x] = 0;                                                \
-          }                                                                                                                  \
-        }                                                                                                                    \
-        for (int64_t i0 = 0; i0 < n; i0 += CW_BLOCK_ROWS) {                                                                  \
-          int64_t height = n - i0 < CW_BLOCK_ROWS ? n - i0 : CW_BLOCK_ROWS;                                                  \
-          for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                    \
-            T *to = packed_a + i * inner;                                                                                    \
-            int64_t here = height - i < CW_ROWS ? height - i : CW_ROWS;                                                      \
-            const T *from = a + (i0 + i) * a_row + l0 * a_inner;                                                             \
-            for (int64_t l = 0; l < inner; l++) {                                                                            \
-              for (int64_t x = 0; x < here; x++) to[l * CW_ROWS + x] = from[x * a_row + l * a_inner];                        \
-              for (int64_t x = here; x < CW_ROWS; x++) to[l * CW_ROWS + x] = 0;                                              \
-            }                                                                                                                \
-          }                                                                                                                  \
-          for (int64_t j = 0; j < width; j += COLUMNS)                                                                       \
-            for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                  \
-              T *place = c + (i0 + i) * c_row + j0 + j;                                                                      \
-              if (height - i >= CW_ROWS && width - j >= COLUMNS) {                                                           \
-                cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, place, c_row, l0 > 0);                     \
-                continue;                                                                                                    \
-              }                                                                                                              \
-              T edge[CW_ROWS * COLUMNS];                                                                                     \
-              cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, edge, COLUMNS, false);                       \
-              for (int64_t r = 0; r < CW_ROWS && i + r < height; r++)                                                        \
-                for (int64_t x = 0; x < COLUMNS && j + x < width; x++)                                                       \
-                  place[r * c_row + x] = l0 > 0 ? place[r * c_row + x] + edge[r * COLUMNS + x] : edge[r * COLUMNS + x];      \
-            }                                                                                                                \
-        }                                                                                                                    \
-      }                                                                                                                      \
-    }                                                                                                                        \
-    cw_free_block(ctx, memory);                                                                                              \
-  }                                                                                                                          \
-                                                                                                                             \
-  /* c[i] = sum over l of a[i, l] x[l] where rows are far apart and columns are not: a column at a time. */                  \
-  __attribute__((noinline)) static void cw_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,                \
-                                                             int64_t a_inner, const T *x, int64_t x_inner, T *restrict c,    \
-                                                             int64_t c_row) {                                                \
-    if (a_row != 1 || c_row != 1) {                                                                                          \
-      for (int64_t i = 0; i < n; i++) {                                                                                      \
-        T sum = 0;                                                                                                           \
-        _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < m; l++)                                                 \
-          sum += a[i * a_row + l * a_inner] * x[l * x_inner];                                                                \
-        c[i * c_row] = sum;                                                                                                  \
-      }                                                                                                                      \
-      return;                                                                                                                \
-    }                                                                                                                        \
-    for (int64_t i = 0; i < n; i++) c[i] = 0;                                                                                \
-    int64_t l = 0;                                                                                                           \
-    for (; l + 4 <= m; l += 4) {                                                                                             \
-      const T *p = a + l * a_inner, *q = p + a_inner, *r = q + a_inner, *s = r + a_inner;                                    \
-      T x0 = x[l * x_inner], x1 = x[(l + 1) * x_inner], x2 = x[(l + 2) * x_inner], x3 = x[(l + 3) * x_inner];                \
-      for (int64_t i = 0; i < n; i++) c[i] += (p[i] * x0 + q[i] * x1) + (r[i] * x2 + s[i] * x3);                             \
-    }                                                                                                                        \
-    for (; l < m; l++)                                                                                                       \
-      for (int64_t i = 0; i < n; i++) c[i] += a[l * a_inner + i] * x[l * x_inner];                                           \
+#define CW_CONTRACTION(T, name)                                                                                                \
+  typedef T cw_vector_##name __attribute__((vector_size(CW_VECTOR_BYTES), aligned(sizeof(T))));                                \
+  enum { CW_LANES_##name = CW_VECTOR_BYTES / sizeof(T), CW_COLUMNS_##name = 3 * CW_LANES_##name };                             \
+                                                                                                                               \
+  /* A tile of the product: CW_ROWS rows, three vectors of columns. */                                                         \
+  static inline __attribute__((always_inline)) void cw_tile_##name(int64_t inner, const T *a, const T *b, T *c,                \
+                                                                   int64_t c_row, bool add) {                                  \
+    cw_vector_##name sum[CW_ROWS][3];                                                                                          \
+    _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                  \
+      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) sum[r][v] = (cw_vector_##name){0};                                   \
+    for (int64_t l = 0; l < inner; l++) {                                                                                      \
+      cw_vector_##name b0 = *(const cw_vector_##name *)(b), b1 = *(const cw_vector_##name *)(b + CW_LANES_##name),             \
+                       b2 = *(const cw_vector_##name *)(b + 2 * CW_LANES_##name);                                              \
+      _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++) {                                                              \
+        T x = a[r];                                                                                                            \
+        sum[r][0] += x * b0;                                                                                                   \
+        sum[r][1] += x * b1;                                                                                                   \
+        sum[r][2] += x * b2;                                                                                                   \
+      }                                                                                                                        \
+      a += CW_ROWS;                                                                                                            \
+      b += CW_COLUMNS_##name;                                                                                                  \
+    }                                                                                                                          \
+    _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                  \
+      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) {                                                                    \
+        cw_vector_##name *place = (cw_vector_##name *)(c + r * c_row + v * CW_LANES_##name);                                   \
+        *place = add ? *place + sum[r][v] : sum[r][v];                                                                         \
+      }                                                                                                                        \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* c = a b for operands too small for blocks. */                                                                             \
+  static void cw_small_product_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,             \
+                                      const T *b, int64_t b_inner, int64_t b_column, T *restrict c, int64_t c_row, bool add) { \
+    for (int64_t i = 0; i < n; i++) {                                                                                          \
+      T *restrict row = c + i * c_row;                                                                                         \
+      if (!add)                                                                                                                \
+        for (int64_t j = 0; j < k; j++) row[j] = 0;                                                                            \
+      for (int64_t l = 0; l < m; l++) {                                                                                        \
+        T x = a[i * a_row + l * a_inner];                                                                                      \
+        const T *other = b + l * b_inner;                                                                                      \
+        if (b_column == 1)                                                                                                     \
+          for (int64_t j = 0; j < k; j++) row[j] += x * other[j];                                                              \
+        else                                                                                                                   \
+          for (int64_t j = 0; j < k; j++) row[j] += x * other[j * b_column];                                                   \
+      }                                                                                                                        \
+    }                                                                                                                          \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* c[i, j] = sum over l of a[i, l] b[l, j], or that added; n rows, k columns, inner length m. */                             \
+  __attribute__((noinline)) static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a,        \
+                                                          int64_t a_row, int64_t a_inner, const T *b, int64_t b_inner,         \
+                                                          int64_t b_column, T *c, int64_t c_row, bool add) {                   \
+    enum { LANES = CW_LANES_##name, COLUMNS = CW_COLUMNS_##name };                                                             \
+    int64_t columns = k < CW_BLOCK_COLUMNS ? (k + COLUMNS - 1) / COLUMNS * COLUMNS : CW_BLOCK_COLUMNS;                         \
+    columns = columns / COLUMNS * COLUMNS;                                                                                     \
+    cw_block *memory = NULL;                                                                                                   \
+    if (n >= 4 && k >= LANES && n * k * m >= 4096)                                                                             \
+      memory = cw_alloc_bytes(ctx, (int64_t)sizeof(T) * CW_BLOCK_INNER * (columns + CW_BLOCK_ROWS), 0);                        \
+    if (memory == NULL) {                                                                                                      \
+      cw_small_product_##name(n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    T *packed_b = (T *)(memory + 1), *packed_a = packed_b + CW_BLOCK_INNER * columns;                                          \
+    for (int64_t j0 = 0; j0 < k; j0 += columns) {                                                                              \
+      int64_t width = k - j0 < columns ? k - j0 : columns;                                                                     \
+      for (int64_t l0 = 0; l0 < m || l0 == 0; l0 += CW_BLOCK_INNER) {                                                          \
+        int64_t inner = m - l0 < CW_BLOCK_INNER ? m - l0 : CW_BLOCK_INNER;                                                     \
+        for (int64_t j = 0; j < width; j += COLUMNS) {                                                                         \
+          T *to = packed_b + j * inner;                                                                                        \
+          int64_t here = width - j < COLUMNS ? width - j : COLUMNS;                                                            \
+          const T *from = b + l0 * b_inner + (j0 + j) * b_column;                                                              \
+          for (int64_t l = 0; l < inner; l++) {                                                                                \
+            for (int64_t x = 0; x < here; x++) to[l * COLUMNS + x] = from[l * b_inner + x * b_column];                         \
+            for (int64_t x = here; x < COLUMNS; x++) to[l * COLUMNS + x] = 0;                                                  \
+          }                                                                                                                    \
+        }                                                                                                                      \
+        for (int64_t i0 = 0; i0 < n; i0 += CW_BLOCK_ROWS) {                                                                    \
+          int64_t height = n - i0 < CW_BLOCK_ROWS ? n - i0 : CW_BLOCK_ROWS;                                                    \
+          for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                      \
+            T *to = packed_a + i * inner;                                                                                      \
+            int64_t here = height - i < CW_ROWS ? height - i : CW_ROWS;                                                        \
+            const T *from = a + (i0 + i) * a_row + l0 * a_inner;                                                               \
+            for (int64_t l = 0; l < inner; l++) {                                                                              \
+              for (int64_t x = 0; x < here; x++) to[l * CW_ROWS + x] = from[x * a_row + l * a_inner];                          \
+              for (int64_t x = here; x < CW_ROWS; x++) to[l * CW_ROWS + x] = 0;                                                \
+            }                                                                                                                  \
+          }                                                                                                                    \
+          for (int64_t j = 0; j < width; j += COLUMNS)                                                                         \
+            for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                    \
+              T *place = c + (i0 + i) * c_row + j0 + j;                                                                        \
+              if (height - i >= CW_ROWS && width - j >= COLUMNS) {                                                             \
+                cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, place, c_row, add || l0 > 0);                \
+                continue;                                                                                                      \
+              }                                                                                                                \
+              T edge[CW_ROWS * COLUMNS];                                                                                       \
+              cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, edge, COLUMNS, false);                         \
+              for (int64_t r = 0; r < CW_ROWS && i + r < height; r++)                                                          \
+                for (int64_t x = 0; x < COLUMNS && j + x < width; x++)                                                         \
+                  place[r * c_row + x] = edge[r * COLUMNS + x] + (add || l0 > 0 ? place[r * c_row + x] : 0);                   \
+            }                                                                                                                  \
+        }                                                                                                                      \
+      }                                                                                                                        \
+    }                                                                                                                          \
+    cw_free_block(ctx, memory);                                                                                                \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* c[i] = sum over l of a[i, l] x[l] where rows are far apart and columns are not: a column at a time. */                    \
+  __attribute__((noinline)) static void cw_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,                  \
+                                                             int64_t a_inner, const T *x, int64_t x_inner, T *restrict c,      \
+                                                             int64_t c_row, bool add) {                                        \
+    if (a_row != 1 || c_row != 1) {                                                                                            \
+      for (int64_t i = 0; i < n; i++) {                                                                                        \
+        T sum = 0;                                                                                                             \
+        _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < m; l++)                                                   \
+          sum += a[i * a_row + l * a_inner] * x[l * x_inner];                                                                  \
+        c[i * c_row] = add ? c[i * c_row] + sum : sum;                                                                         \
+      }                                                                                                                        \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    if (!add)                                                                                                                  \
+      for (int64_t i = 0; i < n; i++) c[i] = 0;                                                                                \
+    int64_t l = 0;                                                                                                             \
+    for (; l + 4 <= m; l += 4) {                                                                                               \
+      const T *p = a + l * a_inner, *q = p + a_inner, *r = q + a_inner, *s = r + a_inner;                                      \
+      T x0 = x[l * x_inner], x1 = x[(l + 1) * x_inner], x2 = x[(l + 2) * x_inner], x3 = x[(l + 3) * x_inner];                  \
+      for (int64_t i = 0; i < n; i++) c[i] += (p[i] * x0 + q[i] * x1) + (r[i] * x2 + s[i] * x3);                               \
+    }                                                                                                                          \
+    for (; l < m; l++)                                                                                                         \
+      for (int64_t i = 0; i < n; i++) c[i] += a[l * a_inner + i] * x[l * x_inner];                                             \
+  }                                                                                                                            \
+                                                                                                                               \
+  static bool cw_all_finite_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {                         \
+    T sum = 0;                                                                                                                 \
+    for (int64_t i = 0; i < n; i++)                                                                                            \
+      for (int64_t l = 0; l < m; l++) sum += a[i * a_row + l * a_inner] - a[i * a_row + l * a_inner];                          \
+    return sum == 0;                                                                                                           \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* A cotangent times a factor: zero where the cotangent is zero, even if the factor is not finite. */                        \
+  static void cw_scaled_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row,            \
+                                       int64_t a_inner, const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row,    \
+                                       bool add, bool by_right) {                                                              \
+    if (by_right ? cw_all_finite_##name(k, m, b, b_column, b_inner) : cw_all_finite_##name(n, m, a, a_row, a_inner)) {         \
+      cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                 \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    for (int64_t i = 0; i < n; i++)                                                                                            \
+      for (int64_t j = 0; j < k; j++) {                                                                                        \
+        T sum = 0;                                                                                                             \
+        for (int64_t l = 0; l < m; l++) {                                                                                      \
+          T x = a[i * a_row + l * a_inner], y = b[l * b_inner + j * b_column];                                                 \
+          sum += by_right ? cw_scale_##name(x, y) : cw_scale_##name(y, x);                                                     \
+        }                                                                                                                      \
+        c[i * c_row + j] = add ? c[i * c_row + j] + sum : sum;                                                                 \
+      }                                                                                                                        \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void cw_scaled_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner, const T *x,        \
+                                          int64_t x_inner, T *c, int64_t c_row, bool add, bool by_matrix) {                    \
+    if (by_matrix ? cw_all_finite_##name(n, m, a, a_row, a_inner) : cw_all_finite_##name(1, m, x, 0, x_inner)) {               \
+      cw_by_columns_##name(n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                                \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    for (int64_t i = 0; i < n; i++) {                                                                                          \
+      T sum = 0;                                                                                                               \
+      for (int64_t l = 0; l < m; l++) {                                                                                        \
+        T y = a[i * a_row + l * a_inner], z = x[l * x_inner];                                                                  \
+        sum += by_matrix ? cw_scale_##name(z, y) : cw_scale_##name(y, z);                                                      \
+      }                                                                                                                        \
+      c[i * c_row] = add ? c[i * c_row] + sum : sum;                                                                           \
+    }                                                                                                                          \
   }

@@ -9,7 +9,9 @@
 #define cw_expf expf
 #define cw_logf logf
 #define cw_tanhf tanhf
+#define cw_special(function, number, x) ctx->host.special(number, x)
 #else
+#define cw_special(function, number, x) function(x)
 
 static inline int64_t cw_bits(double x) {
   int64_t bits;

@@ -161,7 +161,7 @@ impl Function {
             let run = Run::Compiled(compiled, args.to_vec());
             return Ok((results.clone(), Pullback { function: self.clone(), run, results }));
         }
-        let args = self.arguments(args)?;
+        let args = self.arguments(&args.iter().collect::<Vec<_>>())?;
         let function = self.core_entry().function;
         let run = self.program.inner.interpreter.borrow_mut().pullback(function, args, &wrt);
         let (results, recorded) = run.map_err(|error| self.program.runtime_error(error))?;
@@ -188,8 +188,8 @@ impl Function {
         let wrt = self.wrt_arguments()?;
         let by: Vec<Value> = wrt.iter().filter_map(|at| args.get(*at).cloned()).collect();
         self.seeds("tangent", &by, &self.wrt_names()?, tangents)?;
-        let all: Vec<Value> = args.iter().chain(tangents).cloned().collect();
-        let mut results = self.derivative(wrt, Mode::Jvp)?.call(&all)?;
+        let all: Vec<&Value> = args.iter().chain(tangents).collect();
+        let mut results = self.derivative(wrt, Mode::Jvp)?.call_with(&all)?;
         let tangents = results.split_off(results.len() / 2);
         Ok((results, tangents))
     }
@@ -299,8 +299,9 @@ impl Gradient {
             let Some([ty]) = function.result_types().as_deref().map(|types| [types[0]]) else {
                 return Err(Error::argument("a function without a result has no gradient"));
             };
-            let seeded: Vec<Value> = args.iter().cloned().chain([crate::values::one(ty.prim)]).collect();
-            let mut values = function.derivative(function.wrt_arguments()?, Mode::Vjp)?.call(&seeded)?;
+            let one = crate::values::one(ty.prim);
+            let seeded: Vec<&Value> = args.iter().chain([&one]).collect();
+            let mut values = function.derivative(function.wrt_arguments()?, Mode::Vjp)?.call_with(&seeded)?;
             let gradient = values.split_off(1);
             return Ok((values.swap_remove(0), gradient));
         }
@@ -324,8 +325,8 @@ impl Pullback {
         let recorded = match &self.run {
             Run::Recorded(recorded) => recorded,
             Run::Compiled(compiled, args) => {
-                let all: Vec<Value> = args.iter().chain(cotangents).cloned().collect();
-                return Ok(compiled.call(&all)?.split_off(self.results.len()));
+                let all: Vec<&Value> = args.iter().chain(cotangents).collect();
+                return Ok(compiled.call_with(&all)?.split_off(self.results.len()));
             }
         };
         let pulled = program.inner.interpreter.borrow_mut().pull(recorded, &seeds);

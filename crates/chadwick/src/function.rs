@@ -68,6 +68,11 @@ impl Function {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
+        self.call_with(&args.iter().collect::<Vec<_>>())
+    }
+
+    /// [`Function::call`] with arguments from several places.
+    pub(crate) fn call_with(&self, args: &[&Value]) -> Result<Vec<Value>> {
         if self.program.inner.native.is_none() {
             return self.results_to_data(self.call_core(args)?);
         }
@@ -82,10 +87,10 @@ impl Function {
         Ok(results)
     }
 
-    fn call_native(&self, args: &[Value]) -> Result<Vec<Output>> {
+    fn call_native(&self, args: &[&Value]) -> Result<Vec<Output>> {
         self.check_arguments(args)?;
         let Some(native) = &self.program.inner.native else { return Err(Error::argument("no native code")) };
-        let passed: Option<Vec<Argument<'_>>> = args.iter().map(Value::as_argument).collect();
+        let passed: Option<Vec<Argument<'_>>> = args.iter().map(|arg| arg.as_argument()).collect();
         let passed = passed.ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))?;
         let limits = self.program.inner.limits.get();
         let result = native.borrow_mut().call(self.entry, &passed, &limits);
@@ -102,12 +107,12 @@ impl Function {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn call_to_text(&self, args: &[Value]) -> Result<Vec<String>> {
-        let results = self.call_core(args)?;
+        let results = self.call_core(&args.iter().collect::<Vec<_>>())?;
         Ok(show::flat_results(self.program.core(), self.core_entry(), &results))
     }
 
     /// Calls the function and gives the results as the interpreter has them.
-    pub(crate) fn call_core(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
+    pub(crate) fn call_core(&self, args: &[&Value]) -> Result<Vec<interp::Value>> {
         if self.program.inner.native.is_some() {
             let values = self.call_native(args)?.into_iter().map(|output| match output {
                 Output::Data(data) => data.into_value(),
@@ -121,13 +126,13 @@ impl Function {
         result.map_err(|error| self.program.runtime_error(error))
     }
 
-    pub(crate) fn arguments(&self, args: &[Value]) -> Result<Vec<interp::Value>> {
+    pub(crate) fn arguments(&self, args: &[&Value]) -> Result<Vec<interp::Value>> {
         self.check_arguments(args)?;
-        args.iter().map(|arg| to_core(arg.clone())).collect()
+        args.iter().map(|arg| to_core((*arg).clone())).collect()
     }
 
     /// Checks arguments against the parameters.
-    pub(crate) fn check_arguments(&self, args: &[Value]) -> Result<()> {
+    fn check_arguments(&self, args: &[&Value]) -> Result<()> {
         let entry = self.core_entry();
         let slots: Vec<(&EntryValue, usize, &Type)> = slots(&entry.params);
         if slots.len() != args.len() {

@@ -27,6 +27,7 @@ entry by_rows [n][m][k] (a: [n][m]f64) (b: [k][m]f64) = map (\\r -> map (dot r) 
 entry of_transposes [n][m][k] (a: [m][n]f64) (b: [k][m]f64) = map (\\r -> map (dot r) b) (transpose a)
 entry turned [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\c -> map (\\r -> dot r c) a) (transpose b)
 entry columns [n][m] (a: [m][n]f64) (x: [m]f64) = map (dot x) (transpose a)
+entry layer [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\r -> map2 (\\c i -> f64.max 0 (dot r c + f64.i64 i)) (transpose b) (iota k)) a
 entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c";
     let (interpreted, compiled) = native(source, false);
     for (n, m, k) in
@@ -37,6 +38,7 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
             ("by_rows", array(&[n, m]), array(&[k, m])),
             ("of_transposes", array(&[m, n]), array(&[k, m])),
             ("turned", array(&[n, m]), array(&[m, k])),
+            ("layer", array(&[n, m]), array(&[m, k])),
             ("columns", array(&[m, n]), array(&[m])),
             ("batch", array(&[3, n, m]), array(&[3, m, k])),
         ];
@@ -47,6 +49,30 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
             assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None, "{entry} {n} {m} {k}");
         }
     }
+}
+
+#[test]
+fn adjoints_of_products_and_no_cotangent_times_infinity() {
+    let source = "
+entry gradient [n][m][k] (a: [n][m]f64) (b: [m][k]f64) (seed: [n][k]f64) =
+  vjp (\\(a, b) -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) (transpose b)) a) (a, b) seed";
+    let (interpreted, compiled) = native(source, false);
+    for (n, m, k) in [(0, 2, 3), (2, 0, 3), (1, 9, 1), (20, 9, 30), (33, 40, 27)] {
+        let args = [array(&[n, m]), array(&[m, k]), array(&[n, k])];
+        let wanted = interpreted.function("gradient").and_then(|function| function.call(&args)).expect("values");
+        let found = compiled.function("gradient").and_then(|function| function.call(&args)).expect("values");
+        assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None, "{n} {m} {k}");
+    }
+    let (n, m, k) = (12, 17, 31);
+    let mut entries = numbers(m * k);
+    entries[40] = f64::INFINITY;
+    let mut seed = numbers(n * k);
+    seed.iter_mut().skip(9).step_by(k).for_each(|weight| *weight = 0.0);
+    let args = [array(&[n, m]), Value::new([m, k], entries).expect("fits"), Value::new([n, k], seed).expect("fits")];
+    let wanted = interpreted.function("gradient").and_then(|function| function.call(&args)).expect("values");
+    let found = compiled.function("gradient").and_then(|function| function.call(&args)).expect("values");
+    assert_eq!(difference(&found, &wanted, &Tolerance::uniform(1e-12)), None);
+    assert!(found[0].as_slice::<f64>().expect("floats").iter().all(|x| x.is_finite()));
 }
 
 /// How many numbers lie between two.

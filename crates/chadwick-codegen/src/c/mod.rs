@@ -20,7 +20,7 @@ const CONTRACTION: &str = include_str!("../../rts/contraction.h");
 const CONTEXT: &str = include_str!("../../rts/context.h");
 
 /// The functions of `rts/contraction.h`.
-const CONTRACTIONS: [&str; 2] = ["cw_product", "cw_by_columns"];
+const CONTRACTIONS: [&str; 4] = ["cw_product", "cw_by_columns", "cw_scaled_product", "cw_scaled_by_columns"];
 
 /// The whole file.
 pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: &Shared<'_>) -> String {

@@ -161,7 +161,18 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         };
     }
     if let Some(number) = special(op) {
-        return format!("(({ty})ctx->host.special({number}, (double){x}))");
+        // Where the C library has one, `rts/math.h` says which of the two it is.
+        let library = match op {
+            UnaryOp::Asinh => "asinh",
+            UnaryOp::Acosh => "acosh",
+            UnaryOp::Atanh => "atanh",
+            UnaryOp::Gamma => "tgamma",
+            UnaryOp::LogGamma => "lgamma",
+            UnaryOp::Erf => "erf",
+            UnaryOp::Erfc => "erfc",
+            _ => return format!("(({ty})ctx->host.special({number}, (double){x}))"),
+        };
+        return format!("(({ty})cw_special({library}, {number}, (double){x}))");
     }
     let single = prim == Prim::F32;
     // Some have a function of their own in single precision; others are computed in double precision.

@@ -1,11 +1,14 @@
 //! Matrix products: a `build` of sums of products of two elements.
 //!
 //! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes that both
-//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered.
+//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
+//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there. Loops that only add products to
+//! accumulators, as derivatives of matrix products do, are products that are added to what is there.
 
-use super::{Array, Emitter, Value};
+use super::{Array, Emitter, Handle, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, PathStep, Prim, PrimOp, Statement, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The parts of a contraction.
 struct Contraction<'p> {
@@ -13,6 +16,18 @@ struct Contraction<'p> {
     inner: &'p Axis,
     left: Factor<'p>,
     right: Factor<'p>,
+    /// Whether the left operand is a cotangent and the right one its factor, or the other way round: a cotangent of zero makes zero,
+    /// whatever the factor is.
+    scaled: Option<Scaled>,
+    /// The axis that only the left operand has, and the one that only the right one has.
+    row: Option<usize>,
+    column: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scaled {
+    ByRight,
+    ByLeft,
 }
 
 /// An element of an array.
@@ -43,31 +58,125 @@ struct Operand {
 impl<'p> Emitter<'_, 'p> {
     /// Emits the statement if it is a contraction.
     pub(super) fn contraction(&mut self, statement: &'p Statement) -> bool {
-        if self.shared.strict {
+        let Op::Build { space, body, inner } = &statement.op else { return false };
+        let ([binder], [sizes], [sum], [Atom::Var(result)]) =
+            (statement.binders.as_slice(), inner.as_slice(), body.statements.as_slice(), body.results.as_slice())
+        else {
+            return false;
+        };
+        if !sizes.is_empty() || !sum.binders.iter().any(|total| total.var == *result) {
             return false;
         }
-        let Op::Build { space, body, inner } = &statement.op else { return false };
-        let ([binder], [sizes]) = (statement.binders.as_slice(), inner.as_slice()) else { return false };
-        let Some(found) = recognise(space, body, sizes) else { return false };
+        let Some(found) = self.arranged(space, sum) else { return false };
+        let array = self.product(binder.var, space, &found);
+        self.set(binder.var, Value::Array(array));
+        true
+    }
+
+    /// Forms the products in the body of a `build` ahead of its loop.
+    pub(super) fn products_ahead(&mut self, space: &'p [Axis], body: &'p Block) -> Vec<Array> {
+        let mut inside: FxHashSet<Var> = FxHashSet::default();
+        let mut formed = Vec::new();
+        for statement in &body.statements {
+            let outside = |factor: &Factor<'_>| {
+                let atoms = factor.indices.iter().chain([factor.array]);
+                atoms.into_iter().all(|atom| !matches!(atom, Atom::Var(var) if inside.contains(var)))
+            };
+            if let ([binder], Some(found)) = (statement.binders.as_slice(), self.arranged(space, statement))
+                && found.row.is_some()
+                && outside(&found.left)
+                && outside(&found.right)
+                && !matches!(&found.inner.size, Atom::Var(var) if inside.contains(var))
+            {
+                let array = self.product(binder.var, space, &found);
+                let axes = space.iter().map(|axis| axis.var).collect();
+                self.products.insert(binder.var, (array.clone(), axes));
+                formed.push(array);
+            }
+            inside.extend(statement.binders.iter().map(|binder| binder.var));
+        }
+        formed
+    }
+
+    /// A sum that was formed ahead of the loop.
+    pub(super) fn formed_sum(&mut self, statement: &Statement) -> bool {
+        let [binder] = statement.binders.as_slice() else { return false };
+        let Some((array, axes)) = self.products.get(&binder.var).cloned() else { return false };
+        let indices: Vec<Exp> = axes.into_iter().map(|axis| self.scalar(&Atom::Var(axis))).collect();
+        let value = self.load(&array, &indices);
+        self.set(binder.var, value);
+        true
+    }
+
+    /// Emits a nest of loops that does nothing but add products to accumulators: product by product.
+    pub(super) fn accumulated_products(&mut self, statement: &'p Statement) -> bool {
+        let mut nest = Nest::default();
+        if self.shared.strict || !nest.statement(statement, &mut Vec::new()) || nest.sums.is_empty() {
+            return false;
+        }
+        let mut planned = Vec::new();
+        for sum in &nest.sums {
+            let Some((space, found)) = nest.contraction(sum).and_then(|(space, found)| {
+                let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+                Some((space, self.arrange(&axes, found)?))
+            }) else {
+                return false;
+            };
+            let Value::Handle(Handle::Array(target)) = self.value(sum.handle) else { return false };
+            if target.elem != Elem::Prim(found.prim) || target.dims.len() != space.len() {
+                return false;
+            }
+            planned.push((target, space, found));
+        }
+        for (target, space, found) in planned {
+            let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+            let bounds = self.extents(space.into_iter());
+            self.multiply(&target, &axes, &bounds, &found, true);
+        }
+        true
+    }
+
+    /// The contraction that a statement in a `build` over the space is, with its operands in the right order.
+    fn arranged(&self, space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
+        if self.shared.strict {
+            return None;
+        }
         let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
-        let Some(last) = axes.last().copied() else { return false };
+        self.arrange(&axes, recognise(space, statement)?)
+    }
+
+    /// Puts the operands of a contraction over the axes into the right order; `None` if it is none that we have code for.
+    fn arrange(&self, axes: &[Var], mut found: Contraction<'p>) -> Option<Contraction<'p>> {
+        let last = axes.last().copied()?;
         // The operand with the last axis gives the columns, so that rows of the result are contiguous.
-        let (left, right) = match (found.left.uses(last), found.right.uses(last)) {
-            (false, true) => (found.left, found.right),
-            (true, false) => (found.right, found.left),
-            _ => return false,
-        };
+        match (found.left.uses(last), found.right.uses(last)) {
+            (false, true) => {}
+            (true, false) => {
+                std::mem::swap(&mut found.left, &mut found.right);
+                found.scaled = found.scaled.map(|scaled| match scaled {
+                    Scaled::ByRight => Scaled::ByLeft,
+                    Scaled::ByLeft => Scaled::ByRight,
+                });
+            }
+            _ => return None,
+        }
+        let (left, right) = (found.left, found.right);
         let rows: Vec<usize> = (0..axes.len()).filter(|at| left.uses(axes[*at]) && !right.uses(axes[*at])).collect();
         let columns: Vec<usize> = (0..axes.len()).filter(|at| right.uses(axes[*at]) && !left.uses(axes[*at])).collect();
         let shared = axes.iter().filter(|axis| left.uses(**axis) && right.uses(**axis)).count();
         if columns.len() != 1 || rows.len() > 1 || rows.len() + 1 + shared != axes.len() {
-            return false;
+            return None;
         }
         if rows.is_empty() && !self.is_far_apart(&right, found.inner.var) {
-            return false;
+            return None;
         }
-        self.product(binder, space, &found, (left, rows.first().copied()), (right, columns[0]));
-        true
+        // A few products are done before a call is made.
+        if matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
+            return None;
+        }
+        found.row = rows.first().copied();
+        found.column = columns[0];
+        Some(found)
     }
 
     /// Whether steps along the inner axis are not to the next element.
@@ -82,53 +191,70 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    fn product(
-        &mut self,
-        binder: &chadwick_core::Binder,
-        space: &'p [Axis],
-        found: &Contraction<'p>,
-        (left, row): (Factor<'p>, Option<usize>),
-        (right, column): (Factor<'p>, usize),
-    ) {
+    fn extents(&mut self, space: impl Iterator<Item = &'p Axis>) -> Vec<Exp> {
         let mut bounds = Vec::new();
         for axis in space {
             let size = self.scalar(&axis.size);
             bounds.push(self.extent(&size));
         }
+        bounds
+    }
+
+    /// A new array with the product.
+    fn product(&mut self, var: Var, space: &'p [Axis], found: &Contraction<'p>) -> Array {
+        let bounds = self.extents(space.iter());
+        let name = self.var_name(var);
+        let result = self.new_array(var, &name, Elem::Prim(found.prim), bounds.clone());
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        self.multiply(&result, &axes, &bounds, found, false);
+        result
+    }
+
+    /// Writes a product over the axes to an array, or adds it.
+    fn multiply(&mut self, target: &Array, axes: &[Var], bounds: &[Exp], found: &Contraction<'p>, add: bool) {
+        let Contraction { left, right, row, column, .. } = *found;
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
-        let name = self.var_name(binder.var);
-        let result = self.new_array(binder.var, &name, Elem::Prim(found.prim), bounds.clone());
-        let strides = self.strides(&result);
+        let strides = self.strides(target);
         // Axes that both operands have are loops around the product.
         let mut offset = Exp::i64(0);
         let mut opened = 0;
-        for (at, axis) in space.iter().enumerate() {
+        for (at, axis) in axes.iter().enumerate() {
             if Some(at) == row || at == column {
                 continue;
             }
-            let name = self.var_name(axis.var);
+            let name = self.var_name(*axis);
             let index = self.open_loop(&name, Prim::I64, bounds[at].clone());
-            self.set(axis.var, Value::Scalar(Exp::Local(index)));
+            self.set(*axis, Value::Scalar(Exp::Local(index)));
+            self.check_index(&Exp::Local(index), &target.dims[at].clone());
             offset = offset.add(Exp::Local(index).mul(strides[at].clone()));
             opened += 1;
         }
         let ranges: Vec<(Var, Exp)> = [row, Some(column)]
             .into_iter()
             .flatten()
-            .map(|at| (space[at].var, bounds[at].clone()))
+            .map(|at| (axes[at], bounds[at].clone()))
             .chain([(found.inner.var, inner.clone())])
             .collect();
-        let row_var = row.map(|at| space[at].var);
+        for at in [row, Some(column)].into_iter().flatten() {
+            self.check_all(&bounds[at].clone(), &target.dims[at].clone(), &ranges);
+        }
+        let row_var = row.map(|at| axes[at]);
         let left = self.operand(&left, row_var, found.inner.var, &ranges);
-        let right = self.operand(&right, Some(space[column].var), found.inner.var, &ranges);
-        let target = Exp::at(result.data.clone(), offset);
+        let right = self.operand(&right, Some(axes[column]), found.inner.var, &ranges);
+        let place = Exp::at(target.data.clone(), offset);
         let single = found.prim == Prim::F32;
+        let by_right = Exp::Const(Const::Bool(found.scaled == Some(Scaled::ByRight)));
         match row {
             Some(at) => {
-                let function = if single { "cw_product_f32" } else { "cw_product_f64" };
+                let function = match (found.scaled, single) {
+                    (None, true) => "cw_product_f32",
+                    (None, false) => "cw_product_f64",
+                    (Some(_), true) => "cw_scaled_product_f32",
+                    (Some(_), false) => "cw_scaled_product_f64",
+                };
                 let (n, k) = (bounds[at].clone(), bounds[column].clone());
-                let args = vec![
+                let mut args = vec![
                     Exp::Context,
                     n,
                     k,
@@ -139,21 +265,29 @@ impl<'p> Emitter<'_, 'p> {
                     right.data,
                     right.inner,
                     right.row,
-                    target,
+                    place,
                     strides[at].clone(),
+                    Exp::Const(Const::Bool(add)),
                 ];
+                args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
             None => {
-                let function = if single { "cw_by_columns_f32" } else { "cw_by_columns_f64" };
+                let function = match (found.scaled, single) {
+                    (None, true) => "cw_by_columns_f32",
+                    (None, false) => "cw_by_columns_f64",
+                    (Some(_), true) => "cw_scaled_by_columns_f32",
+                    (Some(_), false) => "cw_scaled_by_columns_f64",
+                };
                 let n = bounds[column].clone();
                 let step = strides[column].clone();
-                let args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, target, step];
+                let mut args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, place, step];
+                args.push(Exp::Const(Const::Bool(add)));
+                args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
         }
         (0..opened).for_each(|_| self.close_loop(Mark::Sequential));
-        self.set(binder.var, Value::Array(result));
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
@@ -196,34 +330,110 @@ impl<'p> Emitter<'_, 'p> {
     }
 }
 
-fn recognise<'p>(space: &'p [Axis], body: &'p Block, sizes: &[Size]) -> Option<Contraction<'p>> {
-    if !sizes.is_empty() {
-        return None;
+/// A nest of loops, looked at as a whole.
+#[derive(Default)]
+struct Nest<'p> {
+    loads: FxHashMap<Var, Factor<'p>>,
+    products: FxHashMap<Var, (BinaryOp, Prim, &'p [Atom])>,
+    /// Everything that is bound inside, but for the axes.
+    bound: FxHashSet<Var>,
+    sums: Vec<Sum<'p>>,
+}
+
+/// An addition to an accumulator.
+struct Sum<'p> {
+    axes: Vec<&'p Axis>,
+    handle: &'p Atom,
+    indices: &'p [Atom],
+    value: &'p Atom,
+}
+
+impl<'p> Nest<'p> {
+    /// Takes in a statement; `false` if it does anything but load, multiply and add.
+    fn statement(&mut self, statement: &'p Statement, axes: &mut Vec<&'p Axis>) -> bool {
+        let bound = statement.binders.first().map(|binder| binder.var);
+        match (&statement.op, bound) {
+            (Op::Build { space, body, .. }, None) => {
+                let depth = axes.len();
+                axes.extend(space);
+                let fits = body.results.is_empty() && body.statements.iter().all(|inner| self.statement(inner, axes));
+                axes.truncate(depth);
+                fits
+            }
+            (Op::Index { array, indices }, Some(bound)) => {
+                self.bound.insert(bound);
+                self.loads.insert(bound, Factor { array, indices });
+                statement.binders.iter().all(|binder| binder.ty.as_prim().is_some())
+            }
+            (Op::Prim(PrimOp::Binary(op @ (BinaryOp::Mul | BinaryOp::Scale), prim), args), Some(bound)) => {
+                self.bound.insert(bound);
+                self.products.insert(bound, (*op, *prim, args));
+                true
+            }
+            (Op::Accumulate { handle, path, value }, None) => {
+                let [PathStep::Index(indices)] = path.as_slice() else { return false };
+                self.sums.push(Sum { axes: axes.clone(), handle, indices, value });
+                true
+            }
+            _ => false,
+        }
     }
-    let ([statement], [Atom::Var(result)]) = (body.statements.as_slice(), body.results.as_slice()) else { return None };
+
+    /// The contraction that an addition is part of, over the axes of its place; one axis is summed over.
+    fn contraction(&self, sum: &Sum<'p>) -> Option<(Vec<&'p Axis>, Contraction<'p>)> {
+        let Atom::Var(value) = sum.value else { return None };
+        let (op, prim, [Atom::Var(x), Atom::Var(y)]) = self.products.get(value)? else { return None };
+        let (left, right) = (*self.loads.get(x)?, *self.loads.get(y)?);
+        let space = sum.indices.iter().map(|index| sum.axes.iter().copied().find(|axis| *index == Atom::Var(axis.var)));
+        let space: Vec<&'p Axis> = space.collect::<Option<_>>()?;
+        let mut over = sum.axes.iter().copied().filter(|axis| !space.iter().any(|known| known.var == axis.var));
+        let inner = over.next()?;
+        let distinct = space.len() + 1 == sum.axes.len() && over.next().is_none();
+        let outside = |atom: &Atom| !matches!(atom, Atom::Var(var) if self.bound.contains(var));
+        let sizes_known = sum.axes.iter().all(|axis| outside(&axis.size));
+        let axes: Vec<Var> = sum.axes.iter().map(|axis| axis.var).collect();
+        let fits = |factor: &Factor<'_>| {
+            let atoms = factor.indices.iter().chain([factor.array]);
+            factor.is_simple(&axes) && factor.uses(inner.var) && atoms.into_iter().all(outside)
+        };
+        if !distinct || !sizes_known || !fits(&left) || !fits(&right) || !matches!(prim, Prim::F32 | Prim::F64) {
+            return None;
+        }
+        let scaled = (*op == BinaryOp::Scale).then_some(Scaled::ByRight);
+        Some((space, Contraction { prim: *prim, inner, left, right, scaled, row: None, column: 0 }))
+    }
+}
+
+/// Whether the statement sums products of two elements.
+fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
     let Op::Reduce { space: inner, op, neutral, body, .. } = &statement.op else { return None };
-    let ([total], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
+    let ([_], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
         return None;
     };
     let prim = zero.prim();
-    if total.var != *result || !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
+    if !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
         return None;
     }
     let [first, second, product] = body.statements.as_slice() else { return None };
     let (Op::Index { array: a, indices: at_a }, Op::Index { array: b, indices: at_b }) = (&first.op, &second.op) else {
         return None;
     };
-    let Op::Prim(PrimOp::Binary(BinaryOp::Mul, _), args) = &product.op else { return None };
+    let Op::Prim(PrimOp::Binary(times @ (BinaryOp::Mul | BinaryOp::Scale), _), args) = &product.op else { return None };
     let ([x], [y], [z]) = (first.binders.as_slice(), second.binders.as_slice(), product.binders.as_slice()) else { return None };
     let operands = [Atom::Var(x.var), Atom::Var(y.var)];
     let swapped = [Atom::Var(y.var), Atom::Var(x.var)];
     if (args.as_slice() != operands && args.as_slice() != swapped) || body.results != [Atom::Var(z.var)] {
         return None;
     }
+    let scaled = match (times, args.as_slice() == operands) {
+        (BinaryOp::Mul, _) => None,
+        (_, true) => Some(Scaled::ByRight),
+        (_, false) => Some(Scaled::ByLeft),
+    };
     let (left, right) = (Factor { array: a, indices: at_a }, Factor { array: b, indices: at_b });
     let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
     let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
-    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right })
+    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, scaled, row: None, column: 0 })
 }
 
 /// Whether the operator adds its parameters.

@@ -15,10 +15,11 @@ pub(crate) enum Slot {
 
 /// A form whose loop is open.
 enum Open<'p> {
-    /// A collector per result that is stored, and which results have values.
+    /// A collector per result that is stored, which results have values, and the products that were formed ahead.
     Build {
         collectors: Vec<Option<Collector<'p>>>,
         with_values: Vec<usize>,
+        formed: Vec<Array>,
     },
     Total {
         total: Local,
@@ -197,7 +198,8 @@ impl<'p> Emitter<'_, 'p> {
         let empty = Deaths::default();
         let deaths = live.deaths(member).unwrap_or(&empty);
         match &member.op {
-            Op::Build { inner, .. } => {
+            Op::Build { space, body, inner } => {
+                let formed = self.products_ahead(space, body);
                 let mut stated = inner.iter();
                 let (mut collectors, mut with_values) = (Vec::new(), Vec::new());
                 for binder in &member.binders {
@@ -221,7 +223,7 @@ impl<'p> Emitter<'_, 'p> {
                         false => None,
                     });
                 }
-                Open::Build { collectors, with_values }
+                Open::Build { collectors, with_values, formed }
             }
             Op::Reduce { op, neutral, .. } => {
                 if let (Some((combine, prim_op)), [neutral], [binder]) =
@@ -246,7 +248,7 @@ impl<'p> Emitter<'_, 'p> {
         let empty = Deaths::default();
         let deaths = live.deaths(member).unwrap_or(&empty);
         match (&member.op, open) {
-            (Op::Build { body, .. }, Open::Build { collectors, with_values }) => {
+            (Op::Build { body, .. }, Open::Build { collectors, with_values, .. }) => {
                 self.release_roots(at_entry(deaths, 0));
                 for (number, result) in with_values.iter().zip(&body.results) {
                     if let Some(collector) = &collectors[*number] {
@@ -293,7 +295,8 @@ impl<'p> Emitter<'_, 'p> {
 
     fn finish(&mut self, member: &'p Statement, open: Open<'p>, bounds: &[Exp]) {
         match open {
-            Open::Build { collectors, .. } => {
+            Open::Build { collectors, formed, .. } => {
+                formed.into_iter().for_each(|array| self.release(&Value::Array(array)));
                 for (binder, collector) in member.binders.iter().zip(collectors) {
                     let array = match collector {
                         Some(collector) => self.collected(collector),

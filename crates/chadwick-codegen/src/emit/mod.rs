@@ -161,6 +161,8 @@ pub(crate) struct Emitter<'s, 'p> {
     consumed: FxHashSet<Var>,
     /// Elements that have just been computed, by array and indices.
     forwards: FxHashMap<Var, (Vec<Exp>, Exp)>,
+    /// Matrix products that were formed ahead of the loop that needs their elements, with the axes of the loop.
+    products: FxHashMap<Var, (Array, Vec<Var>)>,
     /// Locals that are accumulators of scalars.
     sums: FxHashSet<Local>,
     last_line: String,
@@ -191,6 +193,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         rows: FxHashMap::default(),
         consumed,
         forwards: FxHashMap::default(),
+        products: FxHashMap::default(),
         sums: FxHashSet::default(),
         last_line: String::new(),
     };
@@ -690,7 +693,13 @@ impl<'p> Emitter<'_, 'p> {
             let mut at = 0;
             while let Some(statement) = block.statements.get(at) {
                 let end = match statement.op {
-                    core::Op::Build { .. } | core::Op::Reduce { .. } => schedule::group_end(&block.statements, at),
+                    core::Op::Build { .. } | core::Op::Reduce { .. } => {
+                        let formed = |statement: &Statement| {
+                            statement.binders.iter().any(|binder| self.products.contains_key(&binder.var))
+                        };
+                        let end = schedule::group_end(&block.statements, at);
+                        (at + 1..end).find(|next| formed(&block.statements[*next]) || formed(statement)).unwrap_or(end)
+                    }
                     _ => at + 1,
                 };
                 self.group(block, at, end);
@@ -711,7 +720,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.enter(statement.span);
                 self.operation(statement, deaths);
             }
-            [statement] if self.contraction(statement) => {}
+            [statement] if self.formed_sum(statement) || self.contraction(statement) || self.accumulated_products(statement) => {}
             members => {
                 let unstored = match members.len() {
                     1 => FxHashSet::default(),
