@@ -127,16 +127,12 @@ impl Distribute<'_> {
             Kind::Sums => {
                 // The first nest makes the factors and nothing else.
                 let (mut first, renamed) = self.copied(&nest);
+                as_builds(&mut first, &found.path)?;
                 let mut factors = found.factors.clone();
                 for factor in factors.iter_mut().filter(|factor| factor.depth.is_some()) {
                     factor.var = *renamed.get(&factor.var)?;
                 }
                 without_effects(&mut first);
-                first.binders.clear();
-                if let Op::Build { body, inner, .. } = &mut first.op {
-                    body.results.clear();
-                    inner.clear();
-                }
                 let factors = self.exported(&mut first, found, &factors)?;
                 if let Op::Build { body, .. } = &mut first.op {
                     prune(body);
@@ -282,8 +278,22 @@ fn at_path(nest: &mut Statement, path: &[usize], change: &mut dyn FnMut(&mut Blo
     in_body(nest, around, &mut |body| change(body, *last))
 }
 
+/// The loops on the way to a place as builds without results.
+fn as_builds(nest: &mut Statement, path: &[usize]) -> Option<()> {
+    let (at, rest) = path.split_first()?;
+    let op = std::mem::replace(&mut nest.op, Op::Copy(Vec::new()));
+    let (Op::Build { space, mut body, .. } | Op::Reduce { space, mut body, .. }) = op else { return None };
+    nest.binders.clear();
+    body.results.clear();
+    if !rest.is_empty() {
+        as_builds(body.statements.get_mut(*at)?, rest)?;
+    }
+    nest.op = Op::Build { space, body, inner: Vec::new() };
+    Some(())
+}
+
 fn in_body(nest: &mut Statement, path: &[usize], change: &mut dyn FnMut(&mut Block)) -> Option<()> {
-    let Op::Build { body, .. } = &mut nest.op else { return None };
+    let (Op::Build { body, .. } | Op::Reduce { body, .. }) = &mut nest.op else { return None };
     match path.split_first() {
         None => {
             change(body);

@@ -90,7 +90,15 @@ struct Search {
 
 impl Search {
     fn nest(&mut self, statement: &Statement) -> Option<Found> {
-        let Op::Build { space, body, .. } = &statement.op else { return None };
+        let (Op::Build { space, body, .. } | Op::Reduce { space, body, .. }) = &statement.op else { return None };
+        // A sum of products with nothing around it is what all this is for.
+        let is_bare = match body.statements.as_slice() {
+            [only] => self.levels.len() == self.outside && matches!(only.op, Op::Reduce { .. }) && names(only, &body.results),
+            _ => false,
+        };
+        if is_bare {
+            return None;
+        }
         let mut level = Level::new(space);
         body.statements.iter().for_each(|it| level.define(it));
         self.levels.push(level);
@@ -105,8 +113,9 @@ impl Search {
         for (at, inner) in body.statements.iter().enumerate() {
             self.path.push(at);
             let found = match &inner.op {
-                Op::Build { .. } if self.additions => self.nest(inner),
+                Op::Build { .. } | Op::Reduce { .. } if self.additions => self.nest(inner),
                 Op::Build { .. } => self.sums(inner).or_else(|| self.nest(inner)),
+                Op::Reduce { .. } => self.sum(inner, &[], inner.span).or_else(|| self.nest(inner)),
                 Op::Accumulate { .. } if self.additions => self.addition(inner, body),
                 _ => None,
             };
@@ -126,14 +135,18 @@ impl Search {
     /// `build kept (reduce (+) 0 summed (x * y))`
     fn sums(&self, statement: &Statement) -> Option<Found> {
         let Op::Build { space: kept, body, .. } = &statement.op else { return None };
-        let ([_], [reduce], [Atom::Var(result)]) =
-            (statement.binders.as_slice(), body.statements.as_slice(), body.results.as_slice())
-        else {
+        let ([_], [reduce]) = (statement.binders.as_slice(), body.statements.as_slice()) else { return None };
+        if !names(reduce, &body.results) {
             return None;
-        };
+        }
+        self.sum(reduce, kept, statement.span)
+    }
+
+    /// `reduce (+) 0 summed (x * y)`, for each point of `kept`.
+    fn sum(&self, reduce: &Statement, kept: &[Axis], span: Span) -> Option<Found> {
         let Op::Reduce { space: summed, op, neutral, body, .. } = &reduce.op else { return None };
         let [Atom::Const(neutral)] = neutral.as_slice() else { return None };
-        if reduce.binders.first()?.var != *result || *neutral != Const::zero(neutral.prim()) || !is_addition(op) {
+        if *neutral != Const::zero(neutral.prim()) || !is_addition(op) {
             return None;
         }
         let [Atom::Var(term)] = body.results.as_slice() else { return None };
@@ -146,11 +159,11 @@ impl Search {
             factors,
             op,
             prim,
-            kept: kept.clone(),
+            kept: kept.to_vec(),
             summed: summed.clone(),
             shapes: self.shapes.clone(),
             kind: Kind::Sums,
-            span: statement.span,
+            span,
         })
     }
 
@@ -269,6 +282,12 @@ impl Search {
             summed.iter().all(|axis| is_large(axis) && in_both(axis)) && exclusive(&left, &right) && exclusive(&right, &left);
         worth.then_some(())
     }
+}
+
+/// Whether the results of a block are those of a statement.
+fn names(statement: &Statement, results: &[Atom]) -> bool {
+    statement.binders.len() == results.len()
+        && statement.binders.iter().zip(results).all(|(it, result)| *result == Atom::Var(it.var))
 }
 
 fn own_binds(body: &Block, var: Var) -> bool {
