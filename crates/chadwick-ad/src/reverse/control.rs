@@ -406,7 +406,7 @@ impl Reverse<'_, '_> {
         if let LoopForm::For { index, .. } = &parts.form {
             params.push(index.var);
         }
-        self.context.decisions.loop_state(parts);
+        self.context.makings.loop_state(parts);
         let forward = self.split_repeated(&parts.body, &params, &mut own);
         let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
         for var in &outside {
@@ -597,7 +597,7 @@ impl Reverse<'_, '_> {
         cotangents: &mut Cotangents,
     ) -> Statement {
         let span = statement.span;
-        self.context.decisions.note(span, NoteKind::RecomputeWished);
+        self.context.note(span, NoteKind::RecomputeWished);
         let (copy, names) = self.context.copy_block_with(block, []);
         // The copy's variables are active where the original's are.
         for (old, new) in names {
