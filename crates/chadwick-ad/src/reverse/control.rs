@@ -227,7 +227,14 @@ impl Reverse<'_, '_> {
         let payload = payload
             .into_iter()
             .zip(&branch.binders)
-            .map(|(value, binder)| value.unwrap_or_else(|| self.context.zero_like(&Atom::Var(binder.var), span)))
+            .map(|(value, binder)| {
+                value.unwrap_or_else(|| {
+                    if binder.ty.rank() > 0 && self.context.makings.is_dear_zero(binder.var) {
+                        self.context.note(span, NoteKind::DenseZero);
+                    }
+                    self.context.zero_like(&Atom::Var(binder.var), span)
+                })
+            })
             .collect();
         let part = self.context.construct(&ty, tag, payload, span).into_iter().next().unwrap_or(Atom::i64(0));
         match whole {
