@@ -1,7 +1,8 @@
 //! What the transformations share: emitting Core, zeros, sums, and which types carry a derivative.
 
 use crate::flow::Flows;
-use crate::report::Decisions;
+use crate::makings::Makings;
+use crate::report::{Note, NoteKind};
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, variable_types};
@@ -17,7 +18,9 @@ use std::rc::Rc;
 pub struct Context<'p> {
     pub b: Builder<'p>,
     pub errors: Vec<Diagnostic>,
-    pub decisions: Decisions,
+    /// What reverse mode decides.
+    pub notes: Vec<Note>,
+    pub makings: Makings,
     flows: Flows,
     additions: FxHashMap<Type, FunctionId>,
     zeros: FxHashMap<Type, FunctionId>,
@@ -32,8 +35,16 @@ impl<'p> Context<'p> {
                 b.declare(Var(var as u32), ty);
             }
         }
-        let (errors, decisions) = (Vec::new(), Decisions::default());
-        Context { b, errors, decisions, flows: Flows::default(), additions: FxHashMap::default(), zeros: FxHashMap::default() }
+        let (errors, notes, makings) = (Vec::new(), Vec::new(), Makings::default());
+        Context {
+            b,
+            errors,
+            notes,
+            makings,
+            flows: Flows::default(),
+            additions: FxHashMap::default(),
+            zeros: FxHashMap::default(),
+        }
     }
 
     pub fn program(&self) -> &Program {
@@ -53,6 +64,10 @@ impl<'p> Context<'p> {
     /// The calls in a block that have an active argument, with which are.
     pub fn active_calls(&mut self, block: &Block, inputs: Vec<Var>, reverse: bool) -> Vec<(FunctionId, Vec<bool>)> {
         self.flows.active_calls(self.b.program(), block, inputs, reverse)
+    }
+
+    pub fn note(&mut self, span: Span, kind: NoteKind) {
+        self.notes.push(Note { span, kind });
     }
 
     pub fn unsupported(&mut self, span: Span, what: &str) {
@@ -237,6 +252,20 @@ impl<'p> Context<'p> {
             }
             Type::Function(_) | Type::Accumulator(_) => left,
         }
+    }
+
+    /// The elements of an array of numbers in an array of their own; anything else as it is.
+    pub fn copied(&mut self, array: Atom, span: Span) -> Atom {
+        let Type::Array(ty) = self.type_of(&array) else { return array };
+        let space: Vec<Axis> = (0..ty.dims.len())
+            .map(|axis| {
+                let size = self.emit_one(Op::Dim { array: array.clone(), axis }, span);
+                Axis { var: self.fresh("i", Type::I64).var, size }
+            })
+            .collect();
+        let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let body = self.block(|context| vec![context.emit_one(Op::Index { array: array.clone(), indices }, span)]);
+        self.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
     }
 
     /// A function that adds two values of a sum type, which must have the same constructor.

@@ -25,8 +25,8 @@ pub fn expand_with_report(program: &mut Program) -> Result<Report, Vec<Diagnosti
     for function in 0..count {
         expander.function(FunctionId(function as u32), Span::default());
     }
-    let Context { errors, decisions, .. } = expander.context;
-    if errors.is_empty() { Ok(Report::new(decisions.notes)) } else { Err(errors) }
+    let Context { errors, notes, .. } = expander.context;
+    if errors.is_empty() { Ok(Report::new(notes)) } else { Err(errors) }
 }
 
 #[derive(Clone, Copy, PartialEq)]

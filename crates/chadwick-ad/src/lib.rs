@@ -5,6 +5,7 @@ mod context;
 mod expand;
 mod flow;
 mod forward;
+mod makings;
 mod report;
 mod reverse;
 mod saved;

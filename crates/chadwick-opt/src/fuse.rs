@@ -1,9 +1,10 @@
 //! Vertical fusion: a build whose elements are each read at most once is computed where they are read.
 //!
 //! A producer moves only into a place that runs at most once for each of its elements (every parallel index between the two is one of the
-//! indices read), so no work is repeated; a producer that costs no more than the load it replaces moves anywhere.
+//! indices read), so no work is repeated; a producer that costs no more than the load it replaces moves anywhere. No producer moves past the
+//! place where an array that it reads is updated: the update would have to copy the array.
 
-use chadwick_core::visit::Copier;
+use chadwick_core::visit::{Copier, free_variables};
 use chadwick_core::{Atom, Axis, Binder, Block, Const, LoopForm, Op, Program, Statement, Var};
 use rustc_hash::FxHashMap;
 
@@ -40,6 +41,9 @@ struct Producer {
     results: Vec<Var>,
     cheap: bool,
     depth: usize,
+    /// When it was met, and the arrays it reads.
+    time: usize,
+    arrays: Vec<Var>,
     /// The one place where it is read: the block, and the indices.
     site: Option<(usize, Vec<Atom>)>,
     fits: bool,
@@ -66,6 +70,9 @@ struct Survey {
     producers: Vec<Producer>,
     by_result: FxHashMap<Var, usize>,
     ranges: FxHashMap<Var, Atom>,
+    /// How many statements have been met, and when arrays were last given to be worked on in place.
+    time: usize,
+    consumed: FxHashMap<Var, usize>,
 }
 
 impl Survey {
@@ -101,6 +108,7 @@ impl Survey {
     }
 
     fn statement(&mut self, statement: &Statement, block: usize) {
+        self.time += 1;
         match &statement.op {
             Op::Index { array: Atom::Var(array), indices } if self.by_result.contains_key(array) => {
                 self.read(*array, indices, block);
@@ -108,6 +116,9 @@ impl Survey {
             }
             op => op.for_each_atom(&mut |atom| self.other_use(atom)),
         }
+        for_each_consumed(&statement.op, &mut |var| {
+            self.consumed.insert(var, self.time);
+        });
         for axis in statement.op.space() {
             self.ranges.insert(axis.var, axis.size.clone());
         }
@@ -146,6 +157,8 @@ impl Survey {
                 results,
                 cheap: is_cheap(body),
                 depth: self.frames.len(),
+                time: self.time,
+                arrays: free_variables(body),
                 site: None,
                 fits: true,
                 used: false,
@@ -178,7 +191,8 @@ impl Survey {
                 (Atom::Var(index), size) => self.ranges.get(index) == Some(size),
                 _ => false,
             });
-        let opaque = between.iter().any(|frame| matches!(frame, Frame::Opaque));
+        let is_consumed = |var: &Var| self.consumed.get(var).is_some_and(|time| *time > producer.time);
+        let opaque = between.iter().any(|frame| matches!(frame, Frame::Opaque)) || producer.arrays.iter().any(is_consumed);
         let once = indices.len() == producer.axes.len()
             && between.iter().all(|frame| match frame {
                 Frame::Indexed(vars) => vars.iter().all(|var| indices.contains(&Atom::Var(*var))),
@@ -194,6 +208,23 @@ impl Survey {
         }
         producer.site = Some(site);
         producer.used = true;
+    }
+}
+
+/// The arrays on which an operation may work in place.
+fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
+    let mut atom = |atom: &Atom| {
+        if let Atom::Var(var) = atom {
+            visit(*var);
+        }
+    };
+    match op {
+        Op::Update { array, .. } => atom(array),
+        Op::Hist { dest: atoms, .. } | Op::Scatter { dest: atoms, .. } | Op::WithAccumulators { init: atoms, .. } => {
+            atoms.iter().for_each(atom);
+        }
+        Op::Loop(parts) => parts.initial.iter().for_each(atom),
+        _ => {}
     }
 }
 

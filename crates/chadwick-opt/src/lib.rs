@@ -1,6 +1,7 @@
 //! Core to Core: what prepares a program for an engine or a back end, and what tidies up behind an engine.
 
 mod algebra;
+mod choices;
 mod dead;
 mod defunctionalise;
 mod distribute;
@@ -9,6 +10,7 @@ mod fuse;
 mod inline;
 mod simplify;
 
+pub use choices::choose_elements;
 pub use dead::remove_dead;
 pub use defunctionalise::defunctionalise;
 pub use distribute::distribute;
@@ -28,6 +30,7 @@ pub struct Pass {
 pub const PREPARE: &[Pass] = &[
     Pass { name: "inline", run: inline },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
+    Pass { name: "choices", run: choose_elements },
     Pass { name: "fuse", run: fuse },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
 ];

@@ -64,6 +64,10 @@ impl Reverse<'_, '_> {
                 self.context.b.push_block();
                 if let (Some(sofar), Some(tag)) = (&sofar, tag) {
                     self.open_payload(sofar, tag, &binders, &mut own, span);
+                    // It went into the payload; what the branch adds to the whole comes on top.
+                    if let (Some(Atom::Var(var)), Cotangent::Value(_)) = (&scrutinee, sofar) {
+                        own.remove(var);
+                    }
                 }
                 for (result, incoming) in block.results.iter().zip(&incoming) {
                     if let Some(incoming) = incoming {
@@ -90,7 +94,7 @@ impl Reverse<'_, '_> {
         touched.sort_unstable();
         // A handle has received everything already.
         let scrutinee = scrutinee.filter(|_| !matches!(sofar, Some(Cotangent::Handle(..))));
-        if let (Some(Atom::Var(var)), Some(_)) = (&scrutinee, &sofar) {
+        if let Some(Atom::Var(var)) = &scrutinee {
             touched.retain(|other| other != var);
         }
 
@@ -101,10 +105,7 @@ impl Reverse<'_, '_> {
             std::mem::take(&mut branch.dual).into_iter().for_each(|statement| self.context.push_statement(statement));
             let mut results: Vec<Atom> = touched.iter().map(|var| self.value_or_zero(&branch.cotangents, *var, span)).collect();
             if let Some(scrutinee) = &scrutinee {
-                results.push(match (&sofar, branch.tag) {
-                    (Some(Cotangent::Value(sofar)), None) => sofar.clone(),
-                    _ => self.scrutinee_cotangent(scrutinee, branch, span),
-                });
+                results.push(self.scrutinee_cotangent(scrutinee, branch, span));
             }
             duals.push(self.context.b.pop_block(results));
         }
@@ -166,8 +167,9 @@ impl Reverse<'_, '_> {
             cotangents.insert(*var, Cotangent::Value(result.clone()));
         }
         if let (Some(scrutinee), Some(result)) = (&scrutinee, results.get(touched.len())) {
-            match (&sofar, scrutinee) {
-                (Some(_), Atom::Var(var)) => {
+            match scrutinee {
+                // The result contains what was there before.
+                Atom::Var(var) if !matches!(cotangents.get(var), Some(Cotangent::Handle(..))) => {
                     cotangents.insert(*var, Cotangent::Value(result.clone()));
                 }
                 _ => self.add(cotangents, scrutinee, result.clone(), span),
@@ -203,18 +205,42 @@ impl Reverse<'_, '_> {
         }
     }
 
+    /// The cotangent of the scrutinee behind a branch: what its payload has, and what the branch added to the whole.
     fn scrutinee_cotangent(&mut self, scrutinee: &Atom, branch: &Branch, span: Span) -> Atom {
-        let Some(tag) = branch.tag else { return self.context.zero_like(scrutinee, span) };
+        let whole = match scrutinee {
+            Atom::Var(var) => branch.cotangents.get(var),
+            Atom::Const(_) => None,
+        };
+        let whole = match whole {
+            Some(Cotangent::Value(value)) => Some(value.clone()),
+            _ => None,
+        };
+        let value = |binder: &Binder| match branch.cotangents.get(&binder.var) {
+            Some(Cotangent::Value(value)) => Some(value.clone()),
+            _ => None,
+        };
+        let payload: Vec<Option<Atom>> = branch.binders.iter().map(value).collect();
+        let (Some(tag), true) = (branch.tag, whole.is_none() || payload.iter().any(Option::is_some)) else {
+            return whole.unwrap_or_else(|| self.context.zero_like(scrutinee, span));
+        };
         let ty = self.context.type_of(scrutinee);
-        let payload = branch
-            .binders
-            .iter()
-            .map(|binder| match branch.cotangents.get(&binder.var) {
-                Some(Cotangent::Value(value)) => value.clone(),
-                _ => self.context.zero_like(&Atom::Var(binder.var), span),
+        let payload = payload
+            .into_iter()
+            .zip(&branch.binders)
+            .map(|(value, binder)| {
+                value.unwrap_or_else(|| {
+                    if binder.ty.rank() > 0 && self.context.makings.is_dear_zero(binder.var) {
+                        self.context.note(span, NoteKind::DenseZero);
+                    }
+                    self.context.zero_like(&Atom::Var(binder.var), span)
+                })
             })
             .collect();
-        self.context.construct(&ty, tag, payload, span).into_iter().next().unwrap_or(Atom::i64(0))
+        let part = self.context.construct(&ty, tag, payload, span).into_iter().next().unwrap_or(Atom::i64(0));
+        match whole {
+            Some(whole) => self.context.sum(whole, part, span),
+            None => part,
+        }
     }
 
     /// Slots for what the branches keep; branches share slots of one type.
@@ -406,7 +432,7 @@ impl Reverse<'_, '_> {
         if let LoopForm::For { index, .. } = &parts.form {
             params.push(index.var);
         }
-        self.context.decisions.loop_state(parts);
+        self.context.makings.loop_state(parts);
         let forward = self.split_repeated(&parts.body, &params, &mut own);
         let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
         for var in &outside {
@@ -597,7 +623,7 @@ impl Reverse<'_, '_> {
         cotangents: &mut Cotangents,
     ) -> Statement {
         let span = statement.span;
-        self.context.decisions.note(span, NoteKind::RecomputeWished);
+        self.context.note(span, NoteKind::RecomputeWished);
         let (copy, names) = self.context.copy_block_with(block, []);
         // The copy's variables are active where the original's are.
         for (old, new) in names {

@@ -21,20 +21,20 @@ impl Reverse<'_, '_> {
             Op::Reduce { space, op, neutral, body, .. } if !is_addition(op) => {
                 let selection = self.selection(statement, space, op, neutral, body);
                 selection.or_else(|| {
-                    self.context.decisions.note(span, NoteKind::Sequential("reduction"));
+                    self.context.note(span, NoteKind::Sequential("reduction"));
                     Some(self.fold(statement, space, op, neutral, body, false, span))
                 })
             }
             Op::Scan { axis, op, neutral, body } if !is_addition(op) => {
-                self.context.decisions.note(span, NoteKind::Sequential("scan"));
+                self.context.note(span, NoteKind::Sequential("scan"));
                 Some(self.fold(statement, std::slice::from_ref(axis), op, neutral, body, true, span))
             }
             Op::Hist { space, dest, rank, op, body, .. } if !is_addition(op) => {
-                self.context.decisions.note(span, NoteKind::Sequential("histogram"));
+                self.context.note(span, NoteKind::Sequential("histogram"));
                 Some(self.writes(statement, space, dest, *rank, Some(op), body, span))
             }
             Op::Scatter { space, dest, rank, body } => {
-                self.context.decisions.note(span, NoteKind::Sequential("scatter"));
+                self.context.note(span, NoteKind::Sequential("scatter"));
                 Some(self.writes(statement, space, dest, *rank, None, body, span))
             }
             _ => None,

@@ -16,6 +16,7 @@ mod select;
 mod tape;
 
 use crate::context::Context;
+use crate::report::NoteKind;
 use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, Size, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -131,7 +132,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             }
             for statement in &statements {
                 self.note_shapes(statement);
-                self.context.decisions.statement(statement);
+                self.context.makings.statement(statement);
             }
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
@@ -144,9 +145,9 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// The same for a block that runs many times: the body of a loop, of a parallel form, of a function.
     fn split_repeated(&mut self, block: &Block, params: &[Var], cotangents: &mut Cotangents) -> Vec<Statement> {
-        self.context.decisions.depth += 1;
+        self.context.makings.depth += 1;
         let forward = self.split(block, params, cotangents);
-        self.context.decisions.depth -= 1;
+        self.context.makings.depth -= 1;
         forward
     }
 
@@ -241,7 +242,9 @@ impl<'c, 'p> Reverse<'c, 'p> {
             Type::Prim(prim) => Atom::Const(Const::zero(prim)),
             Type::Array(array) if Context::is_flat(&Type::Array(array.clone())) => {
                 let chadwick_core::Element::Prim(prim) = array.element else { return Atom::i64(0) };
-                self.context.decisions.zero(var, span);
+                if self.context.makings.is_dear_zero(var) {
+                    self.context.note(span, NoteKind::DenseZero);
+                }
                 let sizes = self.sizes_of(var);
                 self.context.zeros(prim, sizes, span)
             }

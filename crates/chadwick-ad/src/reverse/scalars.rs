@@ -73,6 +73,8 @@ impl Reverse<'_, '_> {
             Op::Update { array, dims, value } => {
                 if self.is_active(value) {
                     let part = self.part(&incoming, dims, span);
+                    // The place is cleared next; a view of it would make that a copy of the whole.
+                    let part = if self.is_active(array) { self.context.copied(part, span) } else { part };
                     self.add(cotangents, value, part, span);
                 }
                 if self.is_active(array) {

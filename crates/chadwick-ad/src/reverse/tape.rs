@@ -1,6 +1,7 @@
 //! What a nested dual needs of the block it belongs to: recorded, or made again where that is no dearer than reading it back.
 
 use super::Reverse;
+use crate::makings::Makings;
 use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{Atom, Axis, Block, Op, Size, SliceDim, Statement, Type, Var};
@@ -26,7 +27,14 @@ impl Reverse<'_, '_> {
         let inside: FxHashSet<Var> = definitions.keys().copied().chain(bound.iter().copied()).collect();
         let needed: Vec<Var> =
             free_variables(dual).into_iter().filter(|var| inside.contains(var) && !given.contains(var)).collect();
-        let mut cheap = Cheap { forward, definitions: &definitions, inside: &inside, given, known: FxHashMap::default() };
+        let mut cheap = Cheap {
+            forward,
+            definitions: &definitions,
+            inside: &inside,
+            given,
+            known: FxHashMap::default(),
+            makings: &self.context.makings,
+        };
         let mut saved = Vec::new();
         let mut again: FxHashSet<usize> = FxHashSet::default();
         for var in needed {
@@ -43,7 +51,7 @@ impl Reverse<'_, '_> {
             if statement.binders.iter().any(|binder| is_float(&binder.ty))
                 && !matches!(statement.op, Op::Copy(_) | Op::Index { .. })
             {
-                self.context.decisions.note(statement.span, NoteKind::Recomputed);
+                self.context.note(statement.span, NoteKind::Recomputed);
             }
         }
         Needs { saved, again: again.into_iter().map(|at| forward[at].clone()).collect() }
@@ -106,6 +114,7 @@ struct Cheap<'a> {
     inside: &'a FxHashSet<Var>,
     given: &'a [Var],
     known: FxHashMap<Var, bool>,
+    makings: &'a Makings,
 }
 
 impl Cheap<'_> {
@@ -126,7 +135,7 @@ impl Cheap<'_> {
             Some(statement) if statement.binders.len() == 1 || matches!(statement.op, Op::Build { .. }) => match &statement.op {
                 Op::Prim(op, args) => op.is_light() && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
-                Op::Index { array, indices } => self.is_outside(array) && indices.iter().all(|index| self.atom(index)),
+                Op::Index { array, indices } => self.is_there(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
                 Op::Build { space, body, inner } => {
                     let sizes = inner.iter().flatten().all(|size| match size {
@@ -155,7 +164,7 @@ impl Cheap<'_> {
             let is_cheap = match &statement.op {
                 Op::Prim(op, args) => op.is_light() && args.iter().all(at_hand),
                 Op::Copy(atoms) => atoms.iter().all(at_hand),
-                Op::Index { array, indices } => indices.iter().all(&mut at_hand) && self.is_outside(array),
+                Op::Index { array, indices } => indices.iter().all(&mut at_hand) && self.is_there(array),
                 _ => false,
             };
             if !is_cheap {
@@ -164,6 +173,12 @@ impl Cheap<'_> {
             local.extend(statement.binders.iter().map(|binder| binder.var));
         }
         body.results.iter().all(|result| matches!(result, Atom::Var(var) if local.contains(var)) || self.atom(result))
+    }
+
+    /// Whether the array comes from outside and can be had in the reverse pass for no more than its making. The state of a loop that is
+    /// updated in place cannot: to keep it would be to keep all of it in every iteration.
+    fn is_there(&self, array: &Atom) -> bool {
+        self.is_outside(array) && matches!(array, Atom::Var(var) if self.makings.can_be_kept(*var))
     }
 
     fn is_outside(&self, atom: &Atom) -> bool {

@@ -40,7 +40,7 @@ impl Machine {
     pub(crate) fn count_array(&mut self, value: &Value) {
         if let Value::Array(array) = value {
             self.counters.allocations += 1;
-            self.counters.allocated_bytes += array.buffer().bytes() as u64;
+            self.counters.allocated_bytes += (array.buffer().len() * array.buffer().element_bytes()) as u64;
         }
     }
 
