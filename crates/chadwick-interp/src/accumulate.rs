@@ -62,13 +62,17 @@ impl Machine {
             (Value::Array(mut array), Step::Part(dims)) => {
                 // The part is taken out of a boxed array, so that it can be updated in place too.
                 let part = array.slice(dims)?;
-                let part = match (&part, rest.is_empty()) {
-                    (Value::Array(_), true) => return self.add_region(array, dims, &value),
-                    (Value::Sum(_), _) => {
+                if matches!(part, Value::Array(_)) && rest.is_empty() {
+                    // The view would keep the whole shared.
+                    drop(part);
+                    return self.add_region(array, dims, &value);
+                }
+                let part = match part {
+                    Value::Sum(part) => {
                         drop(part);
                         self.take_part(&mut array, dims)?
                     }
-                    _ => part,
+                    part => part,
                 };
                 let sum = self.add_at(part, rest, value)?;
                 self.write_into(&mut array, dims, sum)?;

@@ -93,6 +93,10 @@ impl Simplify {
                 }
                 _ => Step::Op(Op::Index { array, indices }),
             },
+            Some(Op::Update { array: before, dims, .. }) if is_elsewhere(dims, &indices) => {
+                let before = self.facts.resolve(before);
+                self.index(before, indices)
+            }
             Some(Op::Update { dims, value, .. }) => {
                 let same = dims.len() == indices.len()
                     && dims
@@ -175,4 +179,12 @@ impl Simplify {
         }
         Step::Op(Op::Build { space, body, inner })
     }
+}
+
+/// Whether an update is for certain not at the place that is read.
+fn is_elsewhere(dims: &[SliceDim], indices: &[Atom]) -> bool {
+    dims.iter().zip(indices).any(|(dim, index)| match (dim, index) {
+        (SliceDim::Index(Atom::Const(written)), Atom::Const(read)) => written != read,
+        _ => false,
+    })
 }
