@@ -616,3 +616,25 @@ fn colours_are_for_terminals() {
     assert!(!run(&["check", &bad]).stderr.contains('\u{1b}'));
     assert!(Path::new(&bad).exists());
 }
+
+#[test]
+fn without_a_c_compiler_the_interpreter_runs() {
+    let scratch = Scratch::new("no_compiler");
+    let file = scratch.file("main.fut", "entry main (x: i32) = x + 1");
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+            .args(arguments)
+            .env("CC", "no-such-compiler")
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, stdout, stderr) = run(&["run", &file, "main", "2"]);
+    assert_eq!((code, stdout.as_str()), (Some(0), "3i32\n"));
+    assert_eq!(stderr, "note: there is no C compiler `no-such-compiler`; the interpreter runs instead\n");
+    let (code, _, stderr) = run(&["run", &file, "--backend", "native", "main", "2"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("there is no C compiler `no-such-compiler`"), "{stderr}");
+}

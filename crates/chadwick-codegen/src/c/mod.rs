@@ -561,6 +561,14 @@ impl Printer<'_> {
     }
 }
 
+fn is_data(ty: &chadwick_core::Type) -> bool {
+    match ty {
+        chadwick_core::Type::Prim(_) => true,
+        chadwick_core::Type::Array(array) => !matches!(array.element, chadwick_core::Element::Boxed(_)),
+        _ => false,
+    }
+}
+
 /// The functions that the host calls, behind one that goes by number.
 fn print_entries(
     program: &Program,
@@ -575,6 +583,10 @@ fn print_entries(
         let callee = entry.function.0 as usize;
         let Some((_, function)) = functions.iter().find(|(number, _)| *number == callee) else { continue };
         let core = &program.functions[callee];
+        // From outside come numbers and arrays of numbers only.
+        if !core.params.iter().all(|param| is_data(&param.ty)) {
+            continue;
+        }
         let _ = writeln!(out, "  case {number}: {{ /* {} */", entry.name);
         let mut passed = vec![String::from("ctx")];
         for (at, param) in core.params.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::ir::*;
 use crate::liveness::Deaths;
 use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, CompareOp, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp,
-    Statement, Type, Var,
+    Statement, Type, UnaryOp, Var,
 };
 
 /// A branch that has been emitted, and its results, which have references of their own.
@@ -220,9 +220,13 @@ impl<'p> Emitter<'_, 'p> {
         let condition = self.scalar(condition);
         let mut branches =
             vec![self.branch(then, at_entry(deaths, 0), |_| {}), self.branch(otherwise, at_entry(deaths, 1), |_| {})];
-        let nothing_inside = branches.iter().all(|branch| branch.stms.iter().all(|stm| matches!(stm, Stm::Comment(_))));
+        // Where both sides are a few cheap operations that cannot fail, both are done and one is chosen: loops stay straight.
+        let work: usize = branches.iter().flat_map(|branch| &branch.stms).map(speculative_work).sum();
         let scalars = |branch: &Branch| branch.values.iter().all(|value| matches!(value, Value::Scalar(_)));
-        if nothing_inside && branches.iter().all(scalars) {
+        if work <= MOST_SPECULATED && branches.iter().all(scalars) {
+            for branch in &mut branches {
+                std::mem::take(&mut branch.stms).into_iter().for_each(|stm| self.push(stm));
+            }
             for (number, binder) in binders.iter().enumerate() {
                 let [left, right] = [0, 1].map(|branch: usize| match branches[branch].values.get(number) {
                     Some(Value::Scalar(exp)) => exp.clone(),
@@ -720,6 +724,41 @@ impl<'p> Emitter<'_, 'p> {
             Ty::Sum(id) => Value::Sum(Exp::Local(locals[0]), id),
             _ => Value::Scalar(Exp::Local(locals[0])),
         }
+    }
+}
+
+/// Operations that are done for nothing rather than branch.
+const MOST_SPECULATED: usize = 12;
+
+/// The operations of a statement, if it may run without need; else more than any limit.
+fn speculative_work(stm: &Stm) -> usize {
+    match stm {
+        Stm::Comment(_) => 0,
+        Stm::Let(_, exp) if is_cheap(exp) => 1,
+        _ => MOST_SPECULATED + 1,
+    }
+}
+
+fn is_cheap(exp: &Exp) -> bool {
+    match exp {
+        Exp::Local(_) | Exp::Const(_) => true,
+        Exp::Select(condition, then, otherwise) => [condition, then, otherwise].into_iter().all(|part| is_cheap(part)),
+        Exp::Prim(op, args) => {
+            let cheap = match op {
+                PrimOp::Binary(op, prim) => match op {
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Scale | BinaryOp::Min | BinaryOp::Max => true,
+                    BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
+                    BinaryOp::Div => prim.is_float(),
+                    _ => false,
+                },
+                PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Sqrt),
+                PrimOp::Compare(..) | PrimOp::FusedMultiplyAdd(_) => true,
+                PrimOp::Convert { from, to } => !from.is_float() || to.is_float(),
+                _ => false,
+            };
+            cheap && args.iter().all(is_cheap)
+        }
+        _ => false,
     }
 }
 

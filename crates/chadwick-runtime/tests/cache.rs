@@ -1,0 +1,60 @@
+//! The cache of compiled code: each thing is made once, failures leave nothing, old files go.
+
+use chadwick_runtime::{Cache, CompilerError};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+fn directory(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+fn files(directory: &PathBuf) -> Vec<(String, u64)> {
+    let entries = std::fs::read_dir(directory).expect("the directory exists").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.metadata().map_or(0, |data| data.len())))
+        .collect()
+}
+
+#[test]
+fn what_many_want_at_once_is_made_once() {
+    let directory = directory("made_once");
+    let cache = Cache::new(&directory, 1 << 20);
+    let made = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let path = cache.get(&["text", "flags"], |_, target| {
+                    made.fetch_add(1, Ordering::SeqCst);
+                    std::thread::sleep(Duration::from_millis(50));
+                    std::fs::write(target, "code").map_err(|error| CompilerError::Io(error.to_string()))
+                });
+                assert_eq!(std::fs::read_to_string(path.expect("a file")).expect("a text"), "code");
+            });
+        }
+    });
+    assert_eq!(made.load(Ordering::SeqCst), 1);
+    assert_eq!(files(&directory).len(), 1);
+    // Other text, or the same with other flags, is something else.
+    let other = cache.get(&["textflags", ""], |_, _| Err(CompilerError::Io(String::from("asked for"))));
+    assert!(matches!(other, Err(CompilerError::Io(message)) if message == "asked for"));
+    assert_eq!(files(&directory).len(), 1, "a failure leaves nothing behind");
+}
+
+#[test]
+fn what_was_not_used_for_longest_goes() {
+    let directory = directory("shrinks");
+    let cache = Cache::new(&directory, 20_000);
+    for number in 0..200 {
+        let text = number.to_string();
+        let path = cache.get(&[&text], |_, target| {
+            std::fs::write(target, vec![0u8; 1000]).map_err(|error| CompilerError::Io(error.to_string()))
+        });
+        assert!(path.expect("a file").exists());
+    }
+    let left: u64 = files(&directory).iter().map(|(_, size)| size).sum();
+    // It looks at the size now and then, not every time.
+    assert!(left <= 20_000 + 65_000, "{left}");
+}
