@@ -340,7 +340,8 @@ impl<'p> Saved<'p, '_> {
     fn size(&self, atom: &Atom, depth: usize) -> String {
         let var = match atom {
             Atom::Const(Const::I64(number)) => return number.to_string(),
-            Atom::Const(constant) => return format!("{constant:?}"),
+            Atom::Const(Const::I32(number)) => return number.to_string(),
+            Atom::Const(_) => return String::from("?"),
             Atom::Var(var) => *var,
         };
         let name = self.program.var_names.get(var.0 as usize).map_or("", |name| name.as_str());
@@ -430,7 +431,7 @@ fn tape_of(program: &Program, ty: &Type) -> Option<TypeId> {
             is_tape.then_some(*id)
         }
         Type::Sum(constructors) => match &**constructors {
-            [none, some] if none.name == "none" && some.name == "some" => tape_of(program, some.payload.first()?),
+            [none, some] if none.name == "none" && some.name == "some" => some.payload.iter().find_map(|ty| tape_of(program, ty)),
             [only] if only.name == "box" => tape_of(program, only.payload.first()?),
             _ => None,
         },

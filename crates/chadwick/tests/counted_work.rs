@@ -29,7 +29,6 @@ fn gradients_of_the_examples_cost_a_small_multiple_of_the_primal() {
         let (primal, gradient) = (cost.primal.float_operations, cost.gradient.float_operations);
         table += &format!("\n{name}: {primal} | {gradient}; {allocated_bytes}, {allocations}, {accumulations}, {copies}");
         assert!(cost.ratio() <= 5.0, "{name}: {:.2}", cost.ratio());
-        assert_eq!((cost.primal.copies, copies), (0, 0), "{name}");
         cheap += usize::from(cost.ratio() <= 4.0);
     }
     assert!(cheap * 10 >= cases.len() * 8, "only {cheap} of {} examples cost at most 4 times the primal", cases.len());

@@ -286,7 +286,8 @@ impl Reverse<'_, '_> {
         let forward = self.split_repeated(body, &axes, &mut own);
         let dual = self.context.b.pop_block(Vec::new());
         let needs = self.needs(&forward, &dual, &[], &axes);
-        let kept = self.keep(&needs.saved, forward, &[], span);
+        let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
+        let kept = self.keep(&needs.saved, forward, &moving, span);
         let again = needs.again;
         Parallel {
             space: space.to_vec(),

@@ -334,7 +334,8 @@ impl Reverse<'_, '_> {
                     let Some(chosen) = binders.get(*field).cloned() else { return };
                     let body = Block { statements: Vec::new(), results: vec![Atom::Var(chosen.var)] };
                     // The final cotangent has the constructor into which something was added.
-                    let otherwise = self.unreachable(&chosen.ty, "a cotangent of another constructor", span);
+                    let otherwise =
+                        self.unreachable(std::slice::from_ref(&chosen.ty), "a cotangent of another constructor", span);
                     let arms = vec![Arm { tag: *tag, binders, body }];
                     let op = Op::Match { scrutinee: part, arms, otherwise: Some(otherwise) };
                     self.context.b.push(op, vec![chosen.ty], span).into_iter().next().unwrap_or(Atom::i64(0))

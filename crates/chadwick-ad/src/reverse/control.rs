@@ -243,18 +243,17 @@ impl Reverse<'_, '_> {
         }
     }
 
-    /// Slots for what the branches keep; branches share slots of one type.
+    /// Slots for what the branches keep; branches share slots of one type. What has no default shares one slot in its branch, so that a
+    /// branch inside a branch adds no slot.
     fn slots(&mut self, needs: &[Needs]) -> Vec<Slot> {
         let mut slots: Vec<Slot> = Vec::new();
         for need in needs {
             let mut used = vec![false; slots.len()];
-            for var in &need.saved {
-                let ty = slot_type(&self.context.var_type(*var));
+            for (ty, optional) in self.slot_types(need) {
                 let free = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty);
                 match free {
                     Some(at) => used[at] = true,
                     None => {
-                        let optional = !has_default(&self.context.var_type(*var));
                         slots.push(Slot { binder: self.context.fresh("tape", ty), optional });
                         used.push(true);
                     }
@@ -264,41 +263,45 @@ impl Reverse<'_, '_> {
         slots
     }
 
+    /// The types of the slots that a branch needs: one for each variable with a default, one for all the others.
+    fn slot_types(&self, needs: &Needs) -> Vec<(Type, bool)> {
+        let types: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
+        let (plain, others): (Vec<Type>, Vec<Type>) = types.into_iter().partition(has_default);
+        let group = (!others.is_empty()).then(|| (option_of(others), true));
+        plain.into_iter().map(|ty| (ty, false)).chain(group).collect()
+    }
+
     /// Which slot holds each kept variable of a branch.
     fn assignment(&self, needs: &Needs, slots: &[Slot]) -> Vec<usize> {
         let mut used = vec![false; slots.len()];
-        needs
-            .saved
-            .iter()
-            .filter_map(|var| {
-                let ty = slot_type(&self.context.var_type(*var));
-                let at = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty)?;
-                used[at] = true;
-                Some(at)
-            })
-            .collect()
+        let mut places = self.slot_types(needs).into_iter().map(|(ty, _)| {
+            let at = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty).unwrap_or(0);
+            used[at] = true;
+            at
+        });
+        let is_plain = |var: &Var| has_default(&self.context.var_type(*var));
+        let plain: Vec<usize> = places.by_ref().take(needs.saved.iter().filter(|var| is_plain(var)).count()).collect();
+        let (mut plain, group) = (plain.into_iter(), places.next().unwrap_or(0));
+        needs.saved.iter().map(|var| if is_plain(var) { plain.next().unwrap_or(0) } else { group }).collect()
     }
 
     fn filled(&mut self, branch: &Branch, needs: &Needs, slots: &[Slot], span: Span) -> Block {
         let assignment = self.assignment(needs, slots);
         self.context.b.push_block();
         branch.forward.iter().for_each(|statement| self.context.push_statement(statement.clone()));
-        let mut values: Vec<Option<Atom>> = vec![None; slots.len()];
+        let mut contents: Vec<Vec<Atom>> = vec![Vec::new(); slots.len()];
         for (var, at) in needs.saved.iter().zip(assignment) {
-            let value = Atom::Var(*var);
-            values[at] = Some(match slots[at].optional {
-                true => {
-                    self.context.construct(&slots[at].binder.ty, 1, vec![value], span).into_iter().next().unwrap_or(Atom::i64(0))
-                }
-                false => value,
-            });
+            contents[at].push(Atom::Var(*var));
         }
-        let slot_values: Vec<Atom> = values
+        let slot_values: Vec<Atom> = contents
             .into_iter()
             .zip(slots)
-            .map(|(value, slot)| match value {
-                Some(value) => value,
-                None => self.default_value(&slot.binder.ty, span),
+            .map(|(mut content, slot)| match (content.is_empty(), slot.optional) {
+                (true, _) => self.default_value(&slot.binder.ty, span),
+                (false, false) => content.swap_remove(0),
+                (false, true) => {
+                    self.context.construct(&slot.binder.ty, 1, content, span).into_iter().next().unwrap_or(Atom::i64(0))
+                }
             })
             .collect();
         self.context.b.pop_block([branch.results.clone(), slot_values].concat())
@@ -324,10 +327,14 @@ impl Reverse<'_, '_> {
         let mut replace: Vec<(Var, Atom)> =
             branch.binders.iter().zip(&binders).map(|(old, new)| (old.var, Atom::Var(new.var))).collect();
         self.context.b.push_block();
-        for (var, at) in needs.saved.iter().zip(assignment) {
-            let slot = Atom::Var(slots[at].binder.var);
-            let value = if slots[at].optional { self.unwrap_option(slot, *var, span) } else { slot };
-            replace.push((*var, value));
+        for (at, slot) in slots.iter().enumerate() {
+            let held = needs.saved.iter().zip(&assignment).filter(|(_, place)| **place == at).map(|(var, _)| *var);
+            let held: Vec<Var> = held.collect();
+            let value = Atom::Var(slot.binder.var);
+            match slot.optional && !held.is_empty() {
+                true => replace.extend(held.iter().copied().zip(self.unwrap_option(value, &held, span))),
+                false => replace.extend(held.into_iter().map(|var| (var, value.clone()))),
+            }
         }
         let whole = Block { statements: [needs.again.clone(), dual.statements].concat(), results: dual.results };
         let copy = self.context.copy_block(&whole, replace);
@@ -335,25 +342,24 @@ impl Reverse<'_, '_> {
         (binders, self.context.b.pop_block(copy.results))
     }
 
-    fn unwrap_option(&mut self, option: Atom, var: Var, span: Span) -> Atom {
-        let ty = self.context.var_type(var);
-        let content = self.context.fresh("", ty.clone());
-        let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
+    fn unwrap_option(&mut self, option: Atom, vars: &[Var], span: Span) -> Vec<Atom> {
+        let types: Vec<Type> = vars.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
+        let contents: Vec<Binder> = types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
+        let results = contents.iter().map(|content| Atom::Var(content.var)).collect();
         // The branch that filled the slot is the branch that reads it: the empty option never comes.
-        let otherwise = self.unreachable(&ty, "an empty place on the tape", span);
-        let arms = vec![Arm { tag: 1, binders: vec![content], body }];
-        let op = Op::Match { scrutinee: option, arms, otherwise: Some(otherwise) };
-        self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+        let otherwise = self.unreachable(&types, "an empty place on the tape", span);
+        let arms = vec![Arm { tag: 1, binders: contents, body: Block { statements: Vec::new(), results } }];
+        self.context.b.push(Op::Match { scrutinee: option, arms, otherwise: Some(otherwise) }, types, span)
     }
 
-    /// A block of a type that fails if it is ever reached.
-    pub(super) fn unreachable(&mut self, ty: &Type, what: &str, span: Span) -> Block {
+    /// A block with results of these types that fails if it is ever reached.
+    pub(super) fn unreachable(&mut self, types: &[Type], what: &str, span: Span) -> Block {
         let message = vec![chadwick_core::MessagePart::Text(what.to_owned())];
         let fail = Statement { binders: Vec::new(), op: Op::Assert { condition: Atom::bool(false), message }, span };
         self.context.b.push_block();
         self.context.push_statement(fail);
-        let value = self.impossible(ty, span);
-        self.context.b.pop_block(vec![value])
+        let values = types.iter().map(|ty| self.impossible(ty, span)).collect();
+        self.context.b.pop_block(values)
     }
 
     /// Some value of a type, for a place that is never reached: an endless loop would be one, a call of itself is another.
@@ -447,9 +453,9 @@ impl Reverse<'_, '_> {
             LoopForm::While { .. } => Vec::new(),
         };
         let needs = self.needs(&forward, &dual, &params, &given);
-        let carried: Vec<(Var, Atom)> =
-            parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned()).collect();
-        let kept = self.keep(&needs.saved, forward, &carried, span);
+        let carried = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
+        let moving: Vec<(Var, Atom)> = carried.chain(given.iter().map(|index| (*index, Atom::Var(*index)))).collect();
+        let kept = self.keep(&needs.saved, forward, &moving, span);
         let body_results =
             [parts.body.results[..carry_count].to_vec(), parts.body.results[carry_count..].to_vec(), kept.values.clone()]
                 .concat();
@@ -461,22 +467,32 @@ impl Reverse<'_, '_> {
             form: parts.form.clone(),
             body,
             emits,
-            counted: true,
+            counted: parts.counted || matches!(parts.form, LoopForm::While { .. }),
             hints: LoopHints { stripmine: None, ..parts.hints.clone() },
         };
         let tapes: Vec<Binder> = kept.types.iter().map(|ty| self.context.fresh("tape", with_axis(ty))).collect();
         let (carry_binders, rest) = statement.binders.split_at(carry_count);
         let (count_binders, emit_binders) = rest.split_at(emit_start - carry_count);
-        let count = match count_binders.first() {
-            Some(binder) => binder.clone(),
-            None => self.context.fresh("trips", Type::I64),
+        // A bound tells the number of iterations; a condition has to be counted.
+        let mut count_binders = count_binders.to_vec();
+        let count = match &parts.form {
+            LoopForm::For { index, bound } => match index.ty.as_prim() {
+                Some(Prim::I64) | None => bound.clone(),
+                Some(from) => self.context.prim(PrimOp::Convert { from, to: Prim::I64 }, vec![bound.clone()], span),
+            },
+            LoopForm::While { .. } => {
+                if count_binders.is_empty() {
+                    count_binders.push(self.context.fresh("trips", Type::I64));
+                }
+                Atom::Var(count_binders[0].var)
+            }
         };
-        let binders = [carry_binders.to_vec(), vec![count.clone()], emit_binders.to_vec(), tapes.clone()].concat();
+        let binders = [carry_binders.to_vec(), count_binders, emit_binders.to_vec(), tapes.clone()].concat();
 
         // The dual loop: step `j` is iteration `count - 1 - j`.
         let step = self.context.fresh("j", Type::I64);
         self.context.b.push_block();
-        let last = self.context.i64_op(BinaryOp::Sub, Atom::Var(count.var), Atom::i64(1), span);
+        let last = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), span);
         let at = self.context.i64_op(BinaryOp::Sub, last, Atom::Var(step.var), span);
         let mut replace = vec![(position.var, at.clone())];
         if let LoopForm::For { index, .. } = &parts.form {
@@ -497,7 +513,7 @@ impl Reverse<'_, '_> {
         let dual_loop = Loop {
             carry: carry.clone(),
             initial,
-            form: LoopForm::For { index: step, bound: Atom::Var(count.var) },
+            form: LoopForm::For { index: step, bound: count },
             body,
             emits: Vec::new(),
             counted: false,
@@ -514,15 +530,16 @@ impl Reverse<'_, '_> {
         Statement { binders, op: Op::Loop(Box::new(forward_loop)), span }
     }
 
-    /// How kept values of a body are recorded: arrays of varying shape go into boxes.
-    pub(super) fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, carried: &[(Var, Atom)], span: Span) -> Kept {
+    /// How kept values of a body are recorded: arrays of varying shape go into boxes. `moving` are the variables that each iteration has its
+    /// own of, with what they are in the next: the state, and indices, which are nothing else's.
+    pub(super) fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, moving: &[(Var, Atom)], span: Span) -> Kept {
         let mut kept = Kept { forward: Vec::new(), values: Vec::new(), types: Vec::new(), inner: Vec::new(), boxed: Vec::new() };
-        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, carried, &mut Vec::new())).collect();
+        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, moving, &mut Vec::new())).collect();
         let inside: FxHashSet<Var> = forward
             .iter()
             .flat_map(|statement| &statement.binders)
             .map(|binder| binder.var)
-            .chain(carried.iter().map(|(var, _)| *var))
+            .chain(moving.iter().map(|(var, _)| *var))
             .collect();
         self.context.b.push_block();
         forward.into_iter().for_each(|statement| self.context.push_statement(statement));
@@ -664,12 +681,8 @@ pub(super) fn any_sizes(ty: &Type) -> Type {
     }
 }
 
-fn slot_type(ty: &Type) -> Type {
-    let ty = any_sizes(ty);
-    if has_default(&ty) {
-        return ty;
-    }
-    let constructors = [("none", Vec::new()), ("some", vec![ty])];
+fn option_of(types: Vec<Type>) -> Type {
+    let constructors = [("none", Vec::new()), ("some", types)];
     Type::Sum(Rc::from(constructors.map(|(name, payload)| Constructor { name: Name::from(name), payload })))
 }
 

@@ -4,7 +4,7 @@ use super::Reverse;
 use crate::makings::Makings;
 use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
-use chadwick_core::{Atom, Axis, Block, Op, Size, SliceDim, Statement, Type, Var};
+use chadwick_core::{Atom, Axis, Block, LoopForm, Op, Size, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the dual of a block reads.
@@ -58,27 +58,27 @@ impl Reverse<'_, '_> {
     }
 
     /// Whether all iterations give the array the same shape, as far as can be seen: its sizes come from outside.
-    pub(super) fn is_regular(&self, var: Var, forward: &[Statement], carried: &[(Var, Atom)], assumed: &mut Vec<Var>) -> bool {
+    pub(super) fn is_regular(&self, var: Var, forward: &[Statement], moving: &[(Var, Atom)], assumed: &mut Vec<Var>) -> bool {
         let is_outside = |atom: &Atom| match atom {
             Atom::Const(_) => true,
             Atom::Var(var) => {
                 !forward.iter().any(|statement| statement.binders.iter().any(|binder| binder.var == *var))
-                    && !carried.iter().any(|(carry, _)| carry == var)
+                    && !moving.iter().any(|(carry, _)| carry == var)
             }
         };
         if self.context.var_type(var).rank() == 0 || assumed.contains(&var) || is_outside(&Atom::Var(var)) {
             return true;
         }
         assumed.push(var);
-        if let Some((_, next)) = carried.iter().find(|(carry, _)| *carry == var) {
+        if let Some((_, next)) = moving.iter().find(|(carry, _)| *carry == var) {
             let Atom::Var(next) = next else { return true };
-            return self.is_regular(*next, forward, carried, assumed);
+            return self.is_regular(*next, forward, moving, assumed);
         }
         let Some(statement) = forward.iter().find(|statement| statement.binders.iter().any(|binder| binder.var == var)) else {
             return false;
         };
         let mut same = |atom: &Atom| match atom {
-            Atom::Var(var) => self.is_regular(*var, forward, carried, assumed),
+            Atom::Var(var) => self.is_regular(*var, forward, moving, assumed),
             Atom::Const(_) => true,
         };
         let known = |sizes: &[Size]| sizes.iter().all(|size| matches!(size, Size::Known(atom) if is_outside(atom)));
@@ -102,6 +102,20 @@ impl Reverse<'_, '_> {
             Op::Reshape { dims, .. } => dims.iter().all(is_outside),
             Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.iter().all(same),
             Op::ArrayLiteral { elements, .. } => elements.iter().all(same),
+            Op::Loop(parts) => {
+                let at = statement.binders.iter().position(|binder| binder.var == var).unwrap_or(0);
+                let emits = statement.binders.len() - parts.emits.len();
+                let (LoopForm::For { index, bound }, Some(emit)) = (&parts.form, at.checked_sub(emits)) else { return false };
+                let Some(Atom::Var(value)) = parts.body.results.get(parts.carry.len() + emit) else { return is_outside(bound) };
+                if self.context.var_type(*value).rank() == 0 {
+                    return is_outside(bound);
+                }
+                let inner = [forward, &parts.body.statements].concat();
+                let state = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
+                let own = state.chain([(index.var, Atom::Var(index.var))]);
+                let moving: Vec<(Var, Atom)> = moving.iter().cloned().chain(own).collect();
+                is_outside(bound) && self.is_regular(*value, &inner, &moving, assumed)
+            }
             _ => false,
         }
     }
