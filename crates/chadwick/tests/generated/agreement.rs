@@ -180,7 +180,8 @@ pub fn engine_agrees<S: Scalar>(engine: Engine, program: &Program, element: Elem
     let mut other = Subject::<S>::by(engine, program, element)?;
     let input = builtin.numbers.clone();
     let primal = builtin.primal_at(&input)?;
-    expect_same_bits("an engine leaves the primal as it is", &other.primal_at(&input)?, &primal)?;
+    // Not bit for bit: the program may have derivatives in it.
+    expect_agree("an engine leaves the primal as it is", &other.primal_at(&input)?, &primal)?;
     let (inputs, results) = (input.len(), primal.len());
     let mut random = Random::new(program.seed ^ 0xE461);
     let mut seed = |size: usize| -> Vec<S> { (0..size).map(|_| S::from_f64(random.between(-9, 9) as f64)).collect() };
