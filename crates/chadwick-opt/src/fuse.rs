@@ -288,13 +288,16 @@ fn is_cheap(block: &Block) -> bool {
     }
 }
 
+/// An element that was computed: first result of the producer, indices, and the values of all results.
+type Made = (Var, Vec<Atom>, Vec<Atom>);
+
 struct Rewrite<'p> {
     program: &'p mut Program,
     fused: Fused,
     /// The rewritten bodies of producers, by result: the axes, the body, and which result it is.
     bodies: FxHashMap<Var, (Vec<Axis>, Block, usize, Var)>,
-    /// Elements computed in the open blocks: first result of the producer, indices, and the values.
-    done: Vec<Vec<(Var, Vec<Atom>, Vec<Atom>)>>,
+    /// Elements computed in the open blocks.
+    done: Vec<Vec<Made>>,
 }
 
 impl Rewrite<'_> {

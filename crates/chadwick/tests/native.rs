@@ -103,7 +103,8 @@ fn elementary_functions_are_accurate_everywhere() {
         });
     }
     let results = compiled.function("all").and_then(|function| function.call(&[points.clone().into()])).expect("values");
-    let functions: [(fn(f64) -> f64, u64); 3] = [(f64::exp, 2), (f64::ln, 2), (f64::tanh, 4)];
+    type Function = fn(f64) -> f64;
+    let functions: [(Function, u64); 3] = [(f64::exp, 2), (f64::ln, 2), (f64::tanh, 4)];
     for (result, (function, allowed)) in results.iter().zip(functions) {
         for (x, y) in points.iter().zip(result.as_slice::<f64>().expect("floats")) {
             assert!(distance(*y, function(*x)) <= allowed, "at {x:e}: {y:e} instead of {:e}", function(*x));
