@@ -24,6 +24,8 @@ pub struct Context<'p> {
     flows: Flows,
     additions: FxHashMap<Type, FunctionId>,
     zeros: FxHashMap<Type, FunctionId>,
+    /// Functions that compare the structure of a value and a seed.
+    pub(crate) structures: FxHashMap<Type, FunctionId>,
 }
 
 impl<'p> Context<'p> {
@@ -44,6 +46,7 @@ impl<'p> Context<'p> {
             flows: Flows::default(),
             additions: FxHashMap::default(),
             zeros: FxHashMap::default(),
+            structures: FxHashMap::default(),
         }
     }
 

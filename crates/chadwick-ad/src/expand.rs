@@ -142,6 +142,11 @@ impl Expander<'_> {
             .filter(|(param, _)| self.context.carries(&param.ty))
             .map(|(param, seed)| (param.var, seed.clone()))
             .collect();
+        for (param, seed) in lambda.params.iter().zip(seeds) {
+            if self.context.carries(&param.ty) {
+                self.context.check_seed(&Atom::Var(param.var), seed, "tangent", span);
+            }
+        }
         let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let wanted = vec![true; lambda.results.len()];
         let mut forward = Forward { context: &mut self.context, functions: &mut self.forward, active, tangents };

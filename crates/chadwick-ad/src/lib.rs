@@ -9,6 +9,7 @@ mod makings;
 mod report;
 mod reverse;
 mod saved;
+mod seeds;
 
 pub use activity::check_derivatives;
 pub use expand::{expand, expand_with_report};

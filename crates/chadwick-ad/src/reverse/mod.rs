@@ -97,22 +97,16 @@ impl<'c, 'p> Reverse<'c, 'p> {
         (forward, self.context.b.pop_block(results))
     }
 
-    /// A seed must have the lengths of what it is a cotangent of.
+    /// A seed must have the structure of what it is a cotangent of. The lengths of arrays are known without the arrays.
     fn check_seed(&mut self, result: &Atom, seed: &Atom, span: Span) {
-        for axis in 0..self.context.type_of(result).rank() {
-            let Atom::Var(array) = result else { return };
-            let expected = self.size_of(*array, axis);
-            let actual = self.context.emit_one(Op::Dim { array: seed.clone(), axis }, span);
-            let op = chadwick_core::PrimOp::Compare(chadwick_core::CompareOp::Equal, chadwick_core::Prim::I64);
-            let condition = self.context.prim(op, vec![expected.clone(), actual.clone()], span);
-            let text = |text: &str| chadwick_core::MessagePart::Text(text.to_owned());
-            let message = vec![
-                text("a cotangent of length "),
-                chadwick_core::MessagePart::Value(actual),
-                text(" is given for an array of length "),
-                chadwick_core::MessagePart::Value(expected),
-            ];
-            self.context.b.push(Op::Assert { condition, message }, Vec::new(), span);
+        let ty = self.context.type_of(result);
+        if let (Atom::Var(array), true) = (result, Context::is_flat(&ty)) {
+            for axis in 0..ty.rank() {
+                let expected = self.size_of(*array, axis);
+                self.context.check_length(&expected, seed, axis, "cotangent", span);
+            }
+        } else if self.context.carries(&ty) {
+            self.context.check_seed(result, seed, "cotangent", span);
         }
     }
 
