@@ -471,7 +471,7 @@ impl<'p> Emitter<'_, 'p> {
             // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
             let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
             let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
-            if body.iter().any(|stm| !is_short(stm) && !(nested && leaves_it(stm))) {
+            if !body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm))) {
                 let site = self.site();
                 body.insert(0, Stm::Tick(site));
             }
