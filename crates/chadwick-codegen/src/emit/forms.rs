@@ -4,7 +4,7 @@ use super::collect::Collector;
 use super::{Array, Emitter, Uses, Value};
 use crate::ir::*;
 use crate::liveness::Deaths;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Type};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, Lambda, Op, Prim, PrimOp, Size, Statement, Type};
 
 /// A value that changes: a carry, or the accumulator of a reduction.
 pub(crate) enum Slot {
@@ -21,10 +21,12 @@ enum Open<'p> {
         with_values: Vec<usize>,
         formed: Vec<Array>,
     },
+    /// `a_number`: whether the total starts as something that is not NaN.
     Total {
         total: Local,
         combine: Option<Combine>,
         op: PrimOp,
+        a_number: bool,
     },
     Fold(Vec<Slot>),
 }
@@ -233,7 +235,8 @@ impl<'p> Emitter<'_, 'p> {
                     let name = self.var_name(binder.var);
                     let total = self.local(&name, Ty::Prim(prim_op.result()));
                     self.push(Stm::Let(total, start));
-                    return Open::Total { total, combine, op: prim_op };
+                    let a_number = matches!(neutral, Atom::Const(constant) if !is_nan(*constant));
+                    return Open::Total { total, combine, op: prim_op, a_number };
                 }
                 let mut uses = self.statement_uses(member, deaths);
                 Open::Fold(self.fold_slots(op, neutral, &mut uses))
@@ -268,11 +271,16 @@ impl<'p> Emitter<'_, 'p> {
                 self.end_block(body);
                 mark
             }
-            (Op::Reduce { body, .. }, Open::Total { total, combine, op }) => {
+            (Op::Reduce { body, .. }, Open::Total { total, combine, op, a_number }) => {
                 self.release_roots(at_entry(deaths, 0));
                 self.statements(body);
                 let element = body.results.first().map_or(Exp::i64(0), |element| self.scalar(element));
-                self.push(Stm::Assign(*total, Exp::Prim(*op, vec![Exp::Local(*total), element])));
+                let element = self.simple(element);
+                let next = match a_number {
+                    true => combined(*op, Exp::Local(*total), element),
+                    false => Exp::Prim(*op, vec![Exp::Local(*total), element]),
+                };
+                self.push(Stm::Assign(*total, next));
                 self.end_block(body);
                 let prim = op.result();
                 let exact = prim != Prim::F16 && !(self.shared.strict && prim.is_float());
@@ -555,6 +563,30 @@ impl<'p> Emitter<'_, 'p> {
         for (binder, target) in statement.binders.iter().zip(targets) {
             self.set(binder.var, Value::Array(target));
         }
+    }
+}
+
+/// The operation on a total that is a number: the smaller or larger of two needs one comparison if the first is not NaN, and then the
+/// result is not NaN either.
+fn combined(op: PrimOp, total: Exp, element: Exp) -> Exp {
+    let less = |a: &Exp, b: &Exp, prim| Box::new(Exp::Prim(PrimOp::Compare(CompareOp::Less, prim), vec![a.clone(), b.clone()]));
+    match op {
+        PrimOp::Binary(BinaryOp::Min, prim @ (Prim::F32 | Prim::F64)) => {
+            Exp::Select(less(&element, &total, prim), Box::new(element), Box::new(total))
+        }
+        PrimOp::Binary(BinaryOp::Max, prim @ (Prim::F32 | Prim::F64)) => {
+            Exp::Select(less(&total, &element, prim), Box::new(element), Box::new(total))
+        }
+        op => Exp::Prim(op, vec![total, element]),
+    }
+}
+
+fn is_nan(constant: Const) -> bool {
+    match constant {
+        Const::F16(x) => x.is_nan(),
+        Const::F32(x) => x.is_nan(),
+        Const::F64(x) => x.is_nan(),
+        _ => false,
     }
 }
 

@@ -397,7 +397,7 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// The expression as a local, a constant or null.
-    fn simple(&mut self, exp: Exp) -> Exp {
+    pub(crate) fn simple(&mut self, exp: Exp) -> Exp {
         match exp {
             Exp::Local(_) | Exp::Const(_) | Exp::Null => exp,
             other => {
@@ -468,7 +468,10 @@ impl<'p> Emitter<'_, 'p> {
             before.into_iter().for_each(|stm| self.push(stm));
             let mark = self.mark(mark, &frame.stms);
             let mut body = frame.stms;
-            if body.iter().any(|stm| !is_short(stm)) {
+            // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
+            let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
+            let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
+            if !body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm))) {
                 let site = self.site();
                 body.insert(0, Stm::Tick(site));
             }
