@@ -434,8 +434,8 @@ fn a_balanced_product_of_distinct_variables_is_linear() {
 fn nested_functions_are_linear() {
     let plain = |level: usize, body: &str| format!("(\\x{level} -> {body} * 2)");
     let chosen = |level: usize, body: &str| format!("(if c then \\x{level} -> {body} * 2 else \\x{level} -> x{level})");
-    let functions: [&dyn Fn(usize, &str) -> String; 2] = [&plain, &chosen];
-    for function in functions {
+    type Wrap<'a> = &'a dyn Fn(usize, &str) -> String;
+    for function in [&plain as Wrap, &chosen] {
         let cost = |depth: usize| {
             let body = (1..depth).fold(String::from("x1"), |body, level| format!("{} x{}", function(level, &body), level + 1));
             let text = format!("entry f (c: bool) (x{depth}: f64) = {body}");
