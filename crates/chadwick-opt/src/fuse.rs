@@ -293,9 +293,12 @@ struct Rewrite<'p> {
     fused: Fused,
     /// The rewritten bodies of producers, by result: the axes, the body, and which result it is.
     bodies: FxHashMap<Var, (Vec<Axis>, Block, usize, Var)>,
-    /// Elements computed in the open blocks: first result of the producer, indices, and the values.
-    done: Vec<Vec<(Var, Vec<Atom>, Vec<Atom>)>>,
+    /// Elements computed in the open blocks.
+    done: Vec<Vec<Known>>,
 }
+
+/// An element that is there: the first result of its producer, the indices, and the values of all results.
+type Known = (Var, Vec<Atom>, Vec<Atom>);
 
 impl Rewrite<'_> {
     fn block(&mut self, block: Block) -> Block {
