@@ -487,6 +487,9 @@ impl Reverse<'_, '_> {
                 Atom::Var(count_binders[0].var)
             }
         };
+        if let (LoopForm::While { .. }, Some(bound)) = (&parts.form, parts.hints.bound) {
+            self.check_bound(&count, bound, span);
+        }
         let binders = [carry_binders.to_vec(), count_binders, emit_binders.to_vec(), tapes.clone()].concat();
 
         // The dual loop: step `j` is iteration `count - 1 - j`.

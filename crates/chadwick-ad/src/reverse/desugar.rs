@@ -18,6 +18,7 @@ impl Reverse<'_, '_> {
             return None;
         }
         match &statement.op {
+            Op::Loop(parts) => self.stripmined(statement, parts),
             Op::Reduce { space, op, neutral, body, .. } if !is_addition(op) => {
                 let selection = self.selection(statement, space, op, neutral, body);
                 selection.or_else(|| {

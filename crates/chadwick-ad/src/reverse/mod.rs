@@ -13,6 +13,7 @@ mod control;
 mod desugar;
 mod scalars;
 mod select;
+mod stripmine;
 mod tape;
 
 use crate::context::Context;
