@@ -1,4 +1,4 @@
-#![expect(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses a part of this")]
 //! What programs and their derivatives cost, counted.
 
 use chadwick::compile::Engine;
@@ -66,4 +66,24 @@ impl Cost {
     pub fn ratio(&self) -> f64 {
         self.gradient.float_operations as f64 / self.primal.float_operations as f64
     }
+}
+
+/// An example, its entry point, arguments, and cotangents of the results.
+pub type Example = (&'static str, &'static str, Vec<Value>, Vec<Value>);
+
+/// Each example with arguments of some size.
+pub fn examples() -> Vec<Example> {
+    let one = || vec![Value::from(1.0)];
+    let codes: Vec<i64> = (0..30).map(|at| at % 3).collect();
+    vec![
+        ("bundle_adjustment", "residual", vec![vector(11, 1), vector(3, 2), 0.9.into(), vector(2, 3)], vec![vector(2, 4)]),
+        ("expression_tree", "value", vec![2.0.into(), 3.0.into(), 0.5.into()], one()),
+        ("gaussian_mixture", "log_likelihood", vec![vector(5, 1), matrix(5, 4, 2), matrix(5, 4, 3), matrix(40, 4, 4)], one()),
+        ("kmeans", "cost", vec![matrix(5, 4, 1), matrix(40, 4, 2)], one()),
+        ("linear_regression", "loss", vec![vector(50, 1), vector(50, 2), 1.5.into(), 0.25.into()], one()),
+        ("logistic_regression", "loss", vec![vector(6, 1), matrix(40, 6, 2), vector(40, 3)], one()),
+        ("lstm", "loss", vec![0.5.into(), 0.1.into(), (-0.2).into(), vector(20, 1), vector(20, 2)], one()),
+        ("ode_fit", "misfit", vec![1.1.into(), 0.4.into(), 0.1.into(), 0.4.into(), 100i64.into()], one()),
+        ("pipeline", "value", vec![vector(30, 1), codes.into(), 0.5.into()], one()),
+    ]
 }
