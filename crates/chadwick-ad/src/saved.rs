@@ -305,6 +305,11 @@ impl<'p> Saved<'p, '_> {
                 // A box, or an option.
                 (1 | 2, [content]) if matches!(constructors[0].name.as_str(), "box" | "none") => inner(content),
                 (2, []) => Source::default(),
+                // Several values that one slot of a branch holds.
+                (2, contents) if constructors[0].name == "none" => {
+                    let spans = contents.iter().flat_map(|content| inner(content).spans).collect();
+                    Source { spans, element: ty.peel(ty.rank()), ..Source::default() }
+                }
                 _ => plain(Vec::new()),
             },
             Op::Index { array, indices } => plain(inner(array).sizes.into_iter().skip(indices.len()).collect()),

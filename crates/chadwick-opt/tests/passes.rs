@@ -28,7 +28,7 @@ fn pass(name: &str) -> fn(&mut Program) {
 fn sample(ty: &Type, seed: usize) -> Value {
     let number = |at: usize| ((seed * 7 + at * 3) % 11) as f64 / 4.0 - 1.0;
     match ty {
-        Type::Prim(Prim::Bool) => Value::Scalar(Const::Bool(seed % 2 == 0)),
+        Type::Prim(Prim::Bool) => Value::Scalar(Const::Bool(seed.is_multiple_of(2))),
         Type::Prim(Prim::I64) => Value::Scalar(Const::I64(3)),
         Type::Prim(Prim::F64) => Value::Scalar(Const::F64(number(0))),
         Type::Array(array) => {
