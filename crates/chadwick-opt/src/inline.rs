@@ -22,30 +22,54 @@ pub fn inline(program: &mut Program) {
     let mut counts = vec![0usize; calls.len()];
     calls.iter().flatten().for_each(|callee| counts[*callee] += 1);
     let recursive: Vec<bool> = (0..calls.len()).map(|at| reaches(&calls, at)).collect();
+    program.entries.iter().for_each(|entry| counts[entry.function.0 as usize] += 1);
     // A function is complete when its callers are reached, so its size is known.
-    let mut inlined = vec![false; calls.len()];
+    let mut inlined = vec![Inlined::Never; calls.len()];
     for at in callees_first(&calls) {
         let body = std::mem::take(&mut program.functions[at].body);
         let body = inlined_block(program, body, &inlined);
-        inlined[at] = !recursive[at] && (counts[at] == 1 || size(&body, SMALL + 1) <= SMALL);
+        inlined[at] = match recursive[at] {
+            true => Inlined::Never,
+            false if counts[at] == 1 => Inlined::Once,
+            false if size(&body, SMALL + 1) <= SMALL => Inlined::Everywhere,
+            false => Inlined::Never,
+        };
         program.functions[at].body = body;
     }
 }
 
-fn inlined_block(program: &mut Program, block: Block, inlined: &[bool]) -> Block {
+/// What becomes of the calls of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inlined {
+    Never,
+    /// There is one call, to which the body moves.
+    Once,
+    Everywhere,
+}
+
+fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined]) -> Block {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         let mut statements = Vec::with_capacity(block.statements.len());
         for statement in block.statements {
             match statement.op {
-                Op::Call { function, args } if inlined[function.0 as usize] => {
-                    let callee = &program.functions[function.0 as usize];
-                    let (params, body) = (callee.params.clone(), callee.body.clone());
-                    let mut copier = Copier::new(program);
-                    params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
-                    let body = copier.block(&body);
+                Op::Call { function, args } if inlined[function.0 as usize] != Inlined::Never => {
+                    let span = statement.span;
+                    let callee = &mut program.functions[function.0 as usize];
+                    let body = if inlined[function.0 as usize] == Inlined::Once {
+                        // What remains is a function that nobody calls.
+                        callee.results.clear();
+                        let named = std::mem::take(&mut callee.params).into_iter().zip(args);
+                        let named = named.map(|(param, arg)| Statement { binders: vec![param], op: Op::Copy(vec![arg]), span });
+                        statements.extend(named);
+                        std::mem::take(&mut callee.body)
+                    } else {
+                        let (params, body) = (callee.params.clone(), callee.body.clone());
+                        let mut copier = Copier::new(program);
+                        params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
+                        copier.block(&body)
+                    };
                     statements.extend(body.statements);
-                    let copy = Op::Copy(body.results);
-                    statements.push(Statement { binders: statement.binders, op: copy, span: statement.span });
+                    statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
                 }
                 op => {
                     let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined));

@@ -41,9 +41,15 @@ impl Style {
     }
 }
 
-/// All diagnostics, one behind the other with an empty line between.
+/// Nobody reads more errors than this at once.
+const SHOWN: usize = 50;
+
+/// The diagnostics, one behind the other with an empty line between, and how many more there are.
 pub fn diagnostics(diagnostics: &[Diagnostic], map: &SourceMap, style: Style) -> String {
-    let texts: Vec<String> = diagnostics.iter().map(|one| diagnostic(one, map, style)).collect();
+    let mut texts: Vec<String> = diagnostics.iter().take(SHOWN).map(|one| diagnostic(one, map, style)).collect();
+    if diagnostics.len() > SHOWN {
+        texts.push(format!("and {} more\n", diagnostics.len() - SHOWN));
+    }
     texts.join("\n")
 }
 
