@@ -5,14 +5,17 @@ use std::io::Read;
 use std::path::Path;
 
 /// What is behind this is not read; the compiler refuses files of this size.
-const MAX_SOURCE_BYTES: u64 = 1 << 32;
+const MAX_SOURCE_BYTES: u64 = 1 << 28;
 
 /// The text of a program.
 pub fn read_source(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(MAX_SOURCE_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_SOURCE_BYTES {
+        return Err(format!("{}: a program of more than {MAX_SOURCE_BYTES} bytes is refused", path.display()));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let place = ValueError::in_text(error.as_bytes(), offset, "").place;

@@ -141,6 +141,11 @@ pub enum Stm {
         at: Exp,
         value: Exp,
     },
+    /// Fills memory with constants.
+    Table {
+        data: Exp,
+        values: Vec<Const>,
+    },
     /// Writes to a place given as an expression.
     Put {
         place: Exp,

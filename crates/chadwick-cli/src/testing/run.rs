@@ -23,7 +23,7 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
         Ok(spec) => spec,
         Err(error) => return whole(Status::Failed(format!("the test block cannot be read: {error}"))),
     };
-    if let Some(reason) = excluded(&spec.tags) {
+    if let Some(reason) = excluded(&spec.tags, config) {
         return whole(Status::Skipped(reason));
     }
     let compile = || {
@@ -101,9 +101,12 @@ fn run_cases(path: &Path, source: &str, program: &Program, spec: &Spec, config: 
 }
 
 /// Why tags exclude a test, if they do.
-fn excluded(tags: &[String]) -> Option<String> {
-    const EXCLUDING: [&str; 6] = ["disable", "notest", "compiled", "no_interp", "no_interpreter", "no_interpreted"];
-    let tag = tags.iter().find(|tag| EXCLUDING.contains(&tag.as_str()))?;
+fn excluded(tags: &[String], config: &Config) -> Option<String> {
+    const EXCLUDING: [&str; 2] = ["disable", "notest"];
+    const NOT_INTERPRETED: [&str; 4] = ["compiled", "no_interp", "no_interpreter", "no_interpreted"];
+    let interpreted = config.backend == Backend::Interpreter;
+    let excludes = |tag: &str| EXCLUDING.contains(&tag) || (interpreted && NOT_INTERPRETED.contains(&tag));
+    let tag = tags.iter().find(|tag| excludes(tag.as_str()))?;
     Some(match tag.as_str() {
         "compiled" => String::from("tag `compiled`: not for the interpreter"),
         tag => format!("tag `{tag}`"),
@@ -111,7 +114,7 @@ fn excluded(tags: &[String]) -> Option<String> {
 }
 
 fn run_case(path: &Path, source: &str, program: &Program, case: &Case, config: &Config) -> Status {
-    if let Some(reason) = excluded(&case.tags) {
+    if let Some(reason) = excluded(&case.tags, config) {
         return Status::Skipped(reason);
     }
     let result = match &case.input {

@@ -259,6 +259,16 @@ impl Printer<'_> {
                 let (data, at, value) = (self.exp(data), self.exp(at), self.exp(value));
                 self.line(&format!("{data}[{at}] = {value};"));
             }
+            Stm::Table { data, values } => {
+                let Some(first) = values.first() else { return };
+                let (data, ty) = (self.exp(data), c_type(first.prim()));
+                self.line(&format!("{{ static const {ty} table[{}] = {{", values.len()));
+                for row in values.chunks(8) {
+                    let row: Vec<String> = row.iter().map(|value| constant(*value)).collect();
+                    self.line(&format!("  {},", row.join(", ")));
+                }
+                self.line(&format!("}}; memcpy({data}, table, sizeof table); }}"));
+            }
             Stm::Put { place, value } => {
                 let (place, value) = (self.exp(place), self.exp(value));
                 self.line(&format!("{place} = {value};"));

@@ -460,6 +460,17 @@ impl Emitter<'_, '_> {
         };
         let dims = [vec![Exp::i64(elements.len() as i64)], inner.clone()].concat();
         let whole = self.new_array(binder.var, &name, elem, dims);
+        // A long list of constants is data, not code.
+        const LONG: usize = 16;
+        let constants = elements.iter().map(|element| match element {
+            Atom::Const(value) if !matches!(value.prim(), Prim::Bool | Prim::F16) => Some(*value),
+            _ => None,
+        });
+        if let Some(values) = constants.collect::<Option<Vec<chadwick_core::Const>>>().filter(|values| values.len() > LONG) {
+            self.push(Stm::Table { data: whole.data.clone(), values });
+            self.set(binder.var, Value::Array(whole));
+            return;
+        }
         for (at, element) in elements.iter().enumerate() {
             let at = Exp::i64(at as i64);
             match self.value(element) {
