@@ -310,7 +310,9 @@ entry five : i32 = 5
 entry always (x: i32) = x == x
 ",
     );
-    let run = run(&["test", "--verbose", &program]);
+    let compiled = run(&["test", "--backend", "native", &program]);
+    assert!(compiled.stdout.ends_with("11 passed, 1 failed, 0 skipped\n"), "{}{}", compiled.stdout, compiled.stderr);
+    let run = run(&["test", "--backend", "interp", "--verbose", &program]);
     assert!(run.stdout.ends_with("11 passed, 0 failed, 1 skipped\n"), "{}{}", run.stdout, run.stderr);
     assert!(run.stdout.contains("SKIP") && run.stdout.contains("tag `compiled`: not for the interpreter"), "{}", run.stdout);
     assert!(run.stdout.contains("total_again named"), "{}", run.stdout);

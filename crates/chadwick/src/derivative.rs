@@ -50,6 +50,12 @@ impl Function {
         let mut chosen = Vec::new();
         for name in names {
             let name = name.as_ref();
+            // One component of a tuple or record, by the name that results have.
+            let component = self.argument_names().iter().position(|known| known == name);
+            if let Some(at) = component.filter(|at| slots(&entry.params).get(*at).is_some_and(|(_, _, ty)| is_float(ty))) {
+                chosen.push(at);
+                continue;
+            }
             let named = entry.params.iter().position(|param| param.name == name);
             let Some(param) = named.or_else(|| name.parse().ok().filter(|number| *number < entry.params.len())) else {
                 let known: Vec<String> = (0..entry.params.len()).map(|number| self.parameter_name(number)).collect();
