@@ -206,10 +206,7 @@ impl<'p> Context<'p> {
 
     /// The operator `+`.
     pub fn plus(&mut self, prim: Prim, span: Span) -> Lambda {
-        let params = vec![self.fresh("a", Type::Prim(prim)), self.fresh("b", Type::Prim(prim))];
-        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let body = self.block(|context| vec![context.prim(PrimOp::Binary(BinaryOp::Add, prim), args, span)]);
-        Lambda { params, results: vec![Type::Prim(prim)], body }
+        Lambda::addition(prim, span, &mut |name, ty| self.fresh(name, ty))
     }
 
     /// The sum of the elements of an array of numbers.

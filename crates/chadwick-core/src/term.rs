@@ -5,8 +5,8 @@
 //! new array, and whoever executes it may work in place at the last use.
 
 use crate::constant::Const;
-use crate::prim::PrimOp;
-use crate::types::{Type, TypeDefinition};
+use crate::prim::{BinaryOp, PrimOp};
+use crate::types::{Prim, Type, TypeDefinition};
 use chadwick_source::{Name, Span};
 
 /// A variable. Unique in its program.
@@ -369,6 +369,37 @@ impl Program {
 
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
+    }
+}
+
+impl Lambda {
+    /// The operator `+` on numbers of a type; `fresh` makes its variables.
+    pub fn addition(prim: Prim, span: Span, fresh: &mut dyn FnMut(&str, Type) -> Binder) -> Lambda {
+        let ty = Type::Prim(prim);
+        let params = vec![fresh("a", ty.clone()), fresh("b", ty.clone())];
+        let total = fresh("", ty.clone());
+        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let results = vec![Atom::Var(total.var)];
+        let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), args);
+        let statements = vec![Statement { binders: vec![total], op, span }];
+        Lambda { params, results: vec![ty], body: Block { statements, results } }
+    }
+
+    /// Whether the operator adds its operands, component by component.
+    pub fn is_addition(&self) -> bool {
+        let count = self.results.len();
+        if self.params.len() != 2 * count || self.body.statements.len() != count {
+            return false;
+        }
+        self.body.results.iter().enumerate().all(|(at, result)| {
+            self.body.statements.iter().any(|statement| match (&statement.op, statement.binders.as_slice()) {
+                (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [binder]) => {
+                    let (left, right) = (Atom::Var(self.params[at].var), Atom::Var(self.params[count + at].var));
+                    *result == Atom::Var(binder.var) && (*args == [left.clone(), right.clone()] || *args == [right, left])
+                }
+                _ => false,
+            })
+        })
     }
 }
 

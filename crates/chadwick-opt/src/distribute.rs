@@ -8,8 +8,7 @@ mod find;
 
 use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Program, Size, SliceDim,
-    Statement, Type, Var,
+    Atom, Axis, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, Program, Size, SliceDim, Statement, Type, Var,
 };
 use chadwick_source::Span;
 use find::{Factor, Found, Kind, Level, find};
@@ -263,12 +262,7 @@ impl Distribute<'_> {
     }
 
     fn plus(&mut self, prim: Prim, span: Span) -> Lambda {
-        let params = vec![self.fresh("a", Type::Prim(prim)), self.fresh("b", Type::Prim(prim))];
-        let total = self.fresh("", Type::Prim(prim));
-        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), args);
-        let statements = vec![Statement { binders: vec![total.clone()], op, span }];
-        Lambda { params, results: vec![Type::Prim(prim)], body: Block { statements, results: vec![Atom::Var(total.var)] } }
+        Lambda::addition(prim, span, &mut |name, ty| self.fresh(name, ty))
     }
 }
 

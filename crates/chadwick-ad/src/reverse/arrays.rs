@@ -5,9 +5,7 @@
 
 use super::{Cotangent, Cotangents, Reverse};
 use chadwick_core::visit::free_variables;
-use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
-};
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Statement, Type, Var};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
@@ -353,21 +351,4 @@ struct Parallel {
     types: Vec<Type>,
     inner: Vec<Vec<Size>>,
     boxed: Vec<bool>,
-}
-
-/// Whether an operator adds component by component.
-pub(super) fn is_addition(op: &Lambda) -> bool {
-    let count = op.results.len();
-    if op.params.len() != 2 * count || op.body.statements.len() != count {
-        return false;
-    }
-    op.body.results.iter().enumerate().all(|(at, result)| {
-        op.body.statements.iter().any(|statement| match (&statement.op, statement.binders.as_slice()) {
-            (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [binder]) => {
-                let (left, right) = (Atom::Var(op.params[at].var), Atom::Var(op.params[count + at].var));
-                *result == Atom::Var(binder.var) && (*args == [left.clone(), right.clone()] || *args == [right, left])
-            }
-            _ => false,
-        })
-    })
 }

@@ -2,7 +2,6 @@
 //! updates its destination in place, and the dual undoes it step by step.
 
 use super::Reverse;
-use super::arrays::is_addition;
 use crate::report::NoteKind;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
@@ -19,18 +18,18 @@ impl Reverse<'_, '_> {
         }
         match &statement.op {
             Op::Loop(parts) => self.stripmined(statement, parts),
-            Op::Reduce { space, op, neutral, body, .. } if !is_addition(op) => {
+            Op::Reduce { space, op, neutral, body, .. } if !op.is_addition() => {
                 let selection = self.selection(statement, space, op, neutral, body);
                 selection.or_else(|| {
                     self.context.note(span, NoteKind::Sequential("reduction"));
                     Some(self.fold(statement, space, op, neutral, body, false, span))
                 })
             }
-            Op::Scan { axis, op, neutral, body } if !is_addition(op) => {
+            Op::Scan { axis, op, neutral, body } if !op.is_addition() => {
                 self.context.note(span, NoteKind::Sequential("scan"));
                 Some(self.fold(statement, std::slice::from_ref(axis), op, neutral, body, true, span))
             }
-            Op::Hist { space, dest, rank, op, body, .. } if !is_addition(op) => {
+            Op::Hist { space, dest, rank, op, body, .. } if !op.is_addition() => {
                 self.context.note(span, NoteKind::Sequential("histogram"));
                 Some(self.writes(statement, space, dest, *rank, Some(op), body, span))
             }

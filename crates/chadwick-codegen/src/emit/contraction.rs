@@ -7,7 +7,7 @@
 
 use super::{Array, Emitter, Handle, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, PathStep, Prim, PrimOp, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Op, PathStep, Prim, PrimOp, Statement, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The parts of a contraction.
@@ -411,7 +411,7 @@ fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contract
         return None;
     };
     let prim = zero.prim();
-    if !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !is_sum(op) {
+    if !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !op.is_addition() {
         return None;
     }
     let [first, second, product] = body.statements.as_slice() else { return None };
@@ -434,13 +434,4 @@ fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contract
     let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
     let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
     (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, scaled, row: None, column: 0 })
-}
-
-/// Whether the operator adds its parameters.
-fn is_sum(op: &Lambda) -> bool {
-    let ([left, right], [statement]) = (op.params.as_slice(), op.body.statements.as_slice()) else { return false };
-    let (Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args), [sum]) = (&statement.op, statement.binders.as_slice()) else {
-        return false;
-    };
-    args.as_slice() == [Atom::Var(left.var), Atom::Var(right.var)] && op.body.results == [Atom::Var(sum.var)]
 }

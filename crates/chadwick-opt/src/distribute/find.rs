@@ -1,7 +1,7 @@
 //! Finds sums of products inside parallel nests.
 
 use chadwick_core::visit::op_free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Lambda, Op, PathStep, Prim, PrimOp, Size, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Op, PathStep, Prim, PrimOp, Size, Statement, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -146,7 +146,7 @@ impl Search {
     fn sum(&self, reduce: &Statement, kept: &[Axis], span: Span) -> Option<Found> {
         let Op::Reduce { space: summed, op, neutral, body, .. } = &reduce.op else { return None };
         let [Atom::Const(neutral)] = neutral.as_slice() else { return None };
-        if *neutral != Const::zero(neutral.prim()) || !is_addition(op) {
+        if *neutral != Const::zero(neutral.prim()) || !op.is_addition() {
             return None;
         }
         let [Atom::Var(term)] = body.results.as_slice() else { return None };
@@ -292,19 +292,4 @@ fn names(statement: &Statement, results: &[Atom]) -> bool {
 
 fn own_binds(body: &Block, var: Var) -> bool {
     body.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == var)
-}
-
-/// Whether an operator on one number is addition.
-fn is_addition(op: &Lambda) -> bool {
-    match (op.body.statements.as_slice(), op.body.results.as_slice(), op.params.as_slice()) {
-        ([statement], [Atom::Var(result)], [left, right]) => match &statement.op {
-            Op::Prim(PrimOp::Binary(BinaryOp::Add, _), args) => {
-                let (left, right) = (Atom::Var(left.var), Atom::Var(right.var));
-                statement.binders.first().is_some_and(|binder| binder.var == *result)
-                    && (*args == [left.clone(), right.clone()] || *args == [right, left])
-            }
-            _ => false,
-        },
-        _ => false,
-    }
 }

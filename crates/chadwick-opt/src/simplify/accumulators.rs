@@ -348,13 +348,7 @@ impl Simplify {
         if prim == Prim::Bool {
             return None;
         }
-        let params = vec![self.fresh("a", Type::Prim(prim)), self.fresh("b", Type::Prim(prim))];
-        let total = self.fresh("", Type::Prim(prim));
-        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let add = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), args);
-        let statements = vec![Statement { binders: vec![total.clone()], op: add, span }];
-        let body = Block { statements, results: vec![Atom::Var(total.var)] };
-        Some(Lambda { params, results: vec![Type::Prim(prim)], body })
+        Some(Lambda::addition(prim, span, &mut |name, ty| self.fresh(name, ty)))
     }
 }
 
