@@ -106,6 +106,9 @@ pub struct BackendOptions {
     /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
     #[arg(long, value_name = "MODE", default_value = "fast")]
     pub fp: FloatMode,
+    /// Threads of native code; the result is the same bits for any number [default: all processors, for tests one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -123,7 +126,9 @@ pub enum FloatMode {
 impl BackendOptions {
     /// `quick` is for code that runs once, and briefly. An engine that was asked for by name belongs to the interpreter.
     pub fn backend(&self, quick: bool, engine: Option<&str>) -> chadwick::Backend {
-        let native = chadwick::Backend::Native(chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick });
+        let threads = self.threads.map_or(usize::from(quick), usize::from);
+        let options = chadwick::NativeOptions { strict: self.fp == FloatMode::Strict, quick, threads };
+        let native = chadwick::Backend::Native(options);
         match self.backend {
             Some(BackendName::Native) => native,
             Some(BackendName::Interp) => chadwick::Backend::Interpreter,

@@ -1,37 +1,17 @@
 /* What the host calls. */
 
 cw_context *cw_open(void) {
-  cw_context *ctx = calloc(1, sizeof *ctx);
-  if (ctx == NULL) return NULL;
-  ctx->memo = calloc(CW_MEMOS + 1, sizeof *ctx->memo);
-  if (ctx->memo == NULL) {
-    free(ctx);
-    return NULL;
-  }
-  ctx->limit = INT64_MAX / 4;
-  ctx->max_depth = INT64_MAX / 4;
+  cw_memory *memory = calloc(1, sizeof *memory);
+  if (memory == NULL) return NULL;
+  memory->limit = INT64_MAX / 4;
+  pthread_mutex_init(&memory->lock, NULL);
+  cw_context *ctx = cw_new_context(memory, CW_MEMOS);
+  if (ctx == NULL) free(memory); else ctx->threads = 1;
   return ctx;
 }
 
-/* Takes back all memory of a run; some of it is kept for the next one. */
-void cw_reset(cw_context *ctx) {
-  memset(ctx->free_nodes, 0, sizeof ctx->free_nodes);
-  memset(ctx->free_blocks, 0, sizeof ctx->free_blocks);
-  memset(ctx->memo, 0, CW_MEMOS * sizeof *ctx->memo);
-  int64_t kept = 0;
-  for (cw_block *block = ctx->large; block != NULL;) {
-    cw_block *next = block->next;
-    kept += block->bytes;
-    block->in_use = 0;
-    if (CW_KEPT_BYTES == 0 || kept > (int64_t)256 << 20) {
-      kept -= block->bytes;
-      cw_drop_large(ctx, block);
-    } else {
-      block->next_free = ctx->free_blocks[block->class];
-      ctx->free_blocks[block->class] = block;
-    }
-    block = next;
-  }
+/* Chunks of small blocks: some are kept for the next run. */
+static void cw_reset_chunks(cw_context *ctx) {
   int64_t chunks = 0;
   while (ctx->chunks != NULL) {
     cw_chunk *chunk = ctx->chunks;
@@ -53,33 +33,63 @@ void cw_reset(cw_context *ctx) {
     }
   }
   ctx->bump = ctx->bump_end = NULL;
-  ctx->live = 0;
-  ctx->depth = 0;
-  ctx->stream_length = 0;
+}
+
+/* Takes back all memory of a run; some of it is kept for the next one. */
+void cw_reset(cw_context *ctx) {
+  for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
+    memset(each->free_nodes, 0, sizeof each->free_nodes);
+    memset(each->free_blocks, 0, sizeof each->free_blocks);
+    memset(each->memo, 0, CW_MEMOS * sizeof *each->memo);
+    cw_reset_chunks(each);
+    each->depth = 0;
+    each->stream_length = 0;
+  }
+  int64_t kept = 0;
+  for (cw_block *block = ctx->memory->large; block != NULL;) {
+    cw_block *next = block->next;
+    kept += block->bytes;
+    block->in_use = 0;
+    if (CW_KEPT_BYTES == 0 || kept > (int64_t)256 << 20) {
+      kept -= block->bytes;
+      cw_drop_large(ctx, block);
+    } else {
+      block->next_free = ctx->free_blocks[block->class];
+      ctx->free_blocks[block->class] = block;
+    }
+    block = next;
+  }
+  ctx->memory->live = 0;
+}
+
+/* Between runs: how many threads may work, this one included. They start when there is work for them. */
+void cw_set_threads(cw_context *ctx, int32_t threads) {
+  threads = threads < 1 ? 1 : threads > CW_MAX_THREADS ? CW_MAX_THREADS : threads;
+  if (threads == ctx->threads) return;
+  cw_reset(ctx);
+  cw_stop_team(ctx);
+  ctx->threads = threads;
 }
 
 void cw_close(cw_context *ctx) {
   cw_reset(ctx);
-  for (cw_block *block = ctx->large; block != NULL;) {
+  cw_stop_team(ctx);
+  cw_memory *memory = ctx->memory;
+  for (cw_block *block = memory->large; block != NULL;) {
     cw_block *next = block->next;
     free(block);
     block = next;
   }
-  for (cw_chunk *chunk = ctx->spare_chunks; chunk != NULL;) {
-    cw_chunk *next = chunk->next;
-    free(chunk);
-    chunk = next;
-  }
-  free(ctx->memo);
-  free(ctx->stream);
-  free(ctx);
+  cw_free_context(ctx);
+  pthread_mutex_destroy(&memory->lock);
+  free(memory);
 }
 
 void cw_set_host(cw_context *ctx, const cw_host *host) { ctx->host = *host; }
 
 /* Bytes of values; nanoseconds from now, or a negative number; open calls; the lowest address of the stack that may be used. */
 void cw_set_limits(cw_context *ctx, int64_t bytes, int64_t nanoseconds, int64_t depth, void *stack_limit) {
-  ctx->limit = bytes;
+  ctx->memory->limit = bytes;
   ctx->max_depth = depth;
   ctx->stack_limit = stack_limit;
   ctx->has_deadline = nanoseconds >= 0;
@@ -102,4 +112,4 @@ const uint8_t *cw_stream(const cw_context *ctx, int64_t *length) {
   return ctx->stream;
 }
 
-int64_t cw_peak(const cw_context *ctx) { return ctx->peak; }
+int64_t cw_peak(const cw_context *ctx) { return ctx->memory->peak; }

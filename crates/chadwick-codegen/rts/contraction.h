@@ -59,7 +59,7 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
   }                                                                                                                            \
                                                                                                                                \
   /* c[i, j] = sum over l of a[i, l] b[l, j], or that added; n rows, k columns, inner length m. */                             \
-  __attribute__((noinline)) static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a,        \
+  __attribute__((noinline)) static void cw_block_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a,  \
                                                           int64_t a_row, int64_t a_inner, const T *b, int64_t b_inner,         \
                                                           int64_t b_column, T *c, int64_t c_row, bool add) {                   \
     enum { LANES = CW_LANES_##name, COLUMNS = CW_COLUMNS_##name };                                                             \
@@ -116,8 +116,44 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     cw_free_block(ctx, memory);                                                                                                \
   }                                                                                                                            \
                                                                                                                                \
+  typedef struct {                                                                                                             \
+    int64_t n, k, m, a_row, a_inner, b_inner, b_column, c_row;                                                                 \
+    const T *a, *b;                                                                                                            \
+    T *c;                                                                                                                      \
+    bool add, by_rows;                                                                                                         \
+  } cw_product_of_##name;                                                                                                      \
+                                                                                                                               \
+  /* A part of the rows or columns, counted in tiles. */                                                                       \
+  static int cw_product_part_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                    \
+    cw_product_of_##name *p = data;                                                                                            \
+    int64_t tile = p->by_rows ? CW_ROWS : CW_COLUMNS_##name, end = p->by_rows ? p->n : p->k;                                   \
+    from *= tile;                                                                                                              \
+    to = to * tile < end ? to * tile : end;                                                                                    \
+    if (p->by_rows)                                                                                                            \
+      cw_block_product_##name(ctx, to - from, p->k, p->m, p->a + from * p->a_row, p->a_row, p->a_inner, p->b, p->b_inner,      \
+                              p->b_column, p->c + from * p->c_row, p->c_row, p->add);                                          \
+    else                                                                                                                       \
+      cw_block_product_##name(ctx, p->n, to - from, p->m, p->a, p->a_row, p->a_inner, p->b + from * p->b_column, p->b_inner,   \
+                              p->b_column, p->c + from, p->c_row, p->add);                                                     \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* Every element is the same sum however the product is cut, so it is cut for the threads that there are. */                 \
+  static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,  \
+                                const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row, bool add) {                \
+    int64_t threads = cw_helpers(ctx), row_tiles = n / CW_ROWS, column_tiles = k / CW_COLUMNS_##name;                          \
+    bool by_rows = row_tiles >= 4 * threads || row_tiles >= column_tiles;                                                      \
+    int64_t tiles = by_rows ? row_tiles : column_tiles;                                                                        \
+    if (threads == 1 || tiles < 2 * threads || cw_saturated_times(n, cw_saturated_times(k, m)) < (1 << 18)) {                  \
+      cw_block_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                           \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    cw_product_of_##name product = {n, k, m, a_row, a_inner, b_inner, b_column, c_row, a, b, c, add, by_rows};                 \
+    int64_t length = by_rows ? (n + CW_ROWS - 1) / CW_ROWS : (k + CW_COLUMNS_##name - 1) / CW_COLUMNS_##name;                  \
+    cw_parallel(ctx, cw_product_part_##name, &product, (int32_t)threads, length);                                              \
+  }                                                                                                                            \
   /* c[i] = sum over l of a[i, l] x[l] where rows are far apart and columns are not: a column at a time. */                    \
-  __attribute__((noinline)) static void cw_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,                  \
+  __attribute__((noinline)) static void cw_some_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,             \
                                                              int64_t a_inner, const T *x, int64_t x_inner, T *restrict c,      \
                                                              int64_t c_row, bool add) {                                        \
     if (a_row != 1 || c_row != 1) {                                                                                            \
@@ -141,6 +177,30 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
       for (int64_t i = 0; i < n; i++) c[i] += a[l * a_inner + i] * x[l * x_inner];                                             \
   }                                                                                                                            \
                                                                                                                                \
+  typedef struct {                                                                                                             \
+    int64_t m, a_row, a_inner, x_inner, c_row;                                                                                 \
+    const T *a, *x;                                                                                                            \
+    T *c;                                                                                                                      \
+    bool add;                                                                                                                  \
+  } cw_columns_of_##name;                                                                                                      \
+                                                                                                                               \
+  static int cw_columns_part_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                    \
+    cw_columns_of_##name *p = data;                                                                                            \
+    cw_some_by_columns_##name(to - from, p->m, p->a + from * p->a_row, p->a_row, p->a_inner, p->x, p->x_inner,                 \
+                              p->c + from * p->c_row, p->c_row, p->add);                                                       \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void cw_by_columns_##name(cw_context *ctx, int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner, const T *x,\
+                                   int64_t x_inner, T *c, int64_t c_row, bool add) {                                           \
+    int32_t threads = cw_helpers(ctx);                                                                                         \
+    if (threads == 1 || n < 64 * threads || cw_saturated_times(n, m) < (1 << 17)) {                                            \
+      cw_some_by_columns_##name(n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                           \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    cw_columns_of_##name columns = {m, a_row, a_inner, x_inner, c_row, a, x, c, add};                                          \
+    cw_parallel(ctx, cw_columns_part_##name, &columns, threads, n);                                                            \
+  }                                                                                                                            \
   static bool cw_all_finite_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {                         \
     T sum = 0;                                                                                                                 \
     for (int64_t i = 0; i < n; i++)                                                                                            \
@@ -167,10 +227,10 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
       }                                                                                                                        \
   }                                                                                                                            \
                                                                                                                                \
-  static void cw_scaled_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner, const T *x,        \
-                                          int64_t x_inner, T *c, int64_t c_row, bool add, bool by_matrix) {                    \
+  static void cw_scaled_by_columns_##name(cw_context *ctx, int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner,   \
+                                          const T *x, int64_t x_inner, T *c, int64_t c_row, bool add, bool by_matrix) {        \
     if (by_matrix ? cw_all_finite_##name(n, m, a, a_row, a_inner) : cw_all_finite_##name(1, m, x, 0, x_inner)) {               \
-      cw_by_columns_##name(n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                                \
+      cw_by_columns_##name(ctx, n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                           \
       return;                                                                                                                  \
     }                                                                                                                          \
     for (int64_t i = 0; i < n; i++) {                                                                                          \

@@ -1,18 +1,18 @@
 /* What generated code stands on: memory with reference counts, errors as return values, a stream of values for the host.
 
-   All memory of a run belongs to its context. A run that fails returns through all its functions without cleaning up; cw_reset takes
-   everything back at once. */
+   All memory of a run belongs to its context and those of its workers. A run that fails returns through all its functions without
+   cleaning up; cw_reset takes everything back at once. A block may be given back to another context than it came from. */
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#ifdef __linux__
 #include <sys/mman.h>
-#endif
+#include <time.h>
 
 #define cw_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -64,20 +64,32 @@ typedef struct {
   uint64_t scalar;
 } cw_value;
 
+/* What the contexts of a run share. */
+typedef struct {
+  int64_t live, limit, peak;
+  cw_block *large;
+  int64_t large_bytes;
+  pthread_mutex_t lock; /* of the list of large blocks */
+  struct cw_context *contexts;
+} cw_memory;
+
 typedef struct cw_context {
   int64_t fuel;
   int64_t depth, max_depth;
   char *stack_limit;
-  int64_t live, limit, peak;
+  cw_memory *memory;
+  struct cw_context *next; /* of all contexts of the memory */
+  int32_t threads; /* how many may work */
+  struct cw_team *team;
+  bool parallel; /* whether others run at the same time */
   bool has_deadline;
   struct timespec deadline;
   cw_block *free_blocks[CW_CLASSES];
   void *free_nodes[CW_NODE_CLASSES];
-  cw_block *large;
-  int64_t large_bytes;
   cw_chunk *chunks, *spare_chunks;
   char *bump, *bump_end;
   void **memo;
+  int32_t memos;
   uint8_t *stream;
   int64_t stream_length, stream_capacity;
   cw_host host;
@@ -161,18 +173,56 @@ static char *cw_bump(cw_context *ctx, int64_t bytes, uintptr_t alignment) {
   return result;
 }
 
+/* Adds to a count that others may see: a word of shared memory only where there are others. */
+static inline int64_t cw_count(cw_context *ctx, int64_t *count, int64_t change) {
+  return cw_unlikely(ctx->parallel) ? __atomic_add_fetch(count, change, __ATOMIC_ACQ_REL) : (*count += change);
+}
+
+static void cw_count_live(cw_context *ctx, int64_t bytes) {
+  int64_t live = cw_count(ctx, &ctx->memory->live, bytes);
+  if (live > __atomic_load_n(&ctx->memory->peak, __ATOMIC_RELAXED)) __atomic_store_n(&ctx->memory->peak, live, __ATOMIC_RELAXED);
+}
+
+static inline bool cw_has_room(cw_context *ctx, int64_t bytes) {
+  return bytes <= ctx->memory->limit && __atomic_load_n(&ctx->memory->live, __ATOMIC_RELAXED) + bytes <= ctx->memory->limit;
+}
+
+static void cw_lock(cw_context *ctx) {
+  if (ctx->parallel) pthread_mutex_lock(&ctx->memory->lock);
+}
+
+static void cw_unlock(cw_context *ctx) {
+  if (ctx->parallel) pthread_mutex_unlock(&ctx->memory->lock);
+}
+
+static void cw_add_large(cw_context *ctx, cw_block *block) {
+  cw_memory *memory = ctx->memory;
+  cw_lock(ctx);
+  block->previous = NULL;
+  block->next = memory->large;
+  if (memory->large) memory->large->previous = block;
+  memory->large = block;
+  memory->large_bytes += block->bytes;
+  cw_unlock(ctx);
+}
+
 static void cw_drop_large(cw_context *ctx, cw_block *block) {
-  if (block->previous) block->previous->next = block->next; else ctx->large = block->next;
+  cw_memory *memory = ctx->memory;
+  cw_lock(ctx);
+  if (block->previous) block->previous->next = block->next; else memory->large = block->next;
   if (block->next) block->next->previous = block->previous;
-  ctx->large_bytes -= block->bytes;
+  memory->large_bytes -= block->bytes;
+  cw_unlock(ctx);
   free(block);
 }
 
-/* Gives unused large blocks back to the system. */
+/* Gives unused large blocks back to the system, if nobody else may be about to use one. */
 static void cw_trim(cw_context *ctx) {
-  for (int32_t class = 0; class < CW_CLASSES; class++)
-    if (ctx->free_blocks[class] != NULL && ctx->free_blocks[class]->bytes >= CW_LARGE) ctx->free_blocks[class] = NULL;
-  for (cw_block *block = ctx->large; block != NULL;) {
+  if (ctx->parallel) return;
+  for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next)
+    for (int32_t class = 0; class < CW_CLASSES; class++)
+      if (each->free_blocks[class] != NULL && each->free_blocks[class]->bytes >= CW_LARGE) each->free_blocks[class] = NULL;
+  for (cw_block *block = ctx->memory->large; block != NULL;) {
     cw_block *next = block->next;
     if (!block->in_use) cw_drop_large(ctx, block);
     block = next;
@@ -194,12 +244,12 @@ static void *cw_system_memory(int64_t bytes) {
 
 __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64_t bytes, int64_t count) {
   int64_t rounded;
-  if (bytes > ctx->limit) return NULL;
+  if (bytes > ctx->memory->limit) return NULL;
   int32_t class = cw_class_of(bytes, &rounded);
 #ifdef CW_SANITIZE
   rounded = bytes;
 #endif
-  if (ctx->live + rounded > ctx->limit) return NULL;
+  if (!cw_has_room(ctx, rounded)) return NULL;
   cw_block *block = ctx->free_blocks[class];
   if (block != NULL && block->bytes >= bytes) {
     ctx->free_blocks[class] = block->next_free;
@@ -217,17 +267,12 @@ __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64
     }
     block->bytes = rounded;
     block->class = class;
-    block->previous = NULL;
-    block->next = ctx->large;
-    if (ctx->large) ctx->large->previous = block;
-    ctx->large = block;
-    ctx->large_bytes += rounded;
+    cw_add_large(ctx, block);
   }
   block->refs = 1;
   block->count = count;
   block->in_use = 1;
-  ctx->live += block->bytes;
-  if (ctx->live > ctx->peak) ctx->peak = ctx->live;
+  cw_count_live(ctx, block->bytes);
   return block;
 }
 
@@ -248,9 +293,9 @@ static inline cw_block *cw_alloc(cw_context *ctx, int64_t element_bytes, int32_t
 }
 
 __attribute__((noinline)) static void cw_free_block(cw_context *ctx, cw_block *block) {
-  ctx->live -= block->bytes;
+  cw_count_live(ctx, -block->bytes);
   block->in_use = 0;
-  if (block->bytes >= CW_LARGE && ctx->large_bytes >= CW_KEPT_BYTES) {
+  if (block->bytes >= CW_LARGE && __atomic_load_n(&ctx->memory->large_bytes, __ATOMIC_RELAXED) >= CW_KEPT_BYTES) {
     cw_drop_large(ctx, block);
     return;
   }
@@ -258,16 +303,19 @@ __attribute__((noinline)) static void cw_free_block(cw_context *ctx, cw_block *b
   ctx->free_blocks[block->class] = block;
 }
 
-static inline void cw_retain(cw_block *block) {
-  if (block != NULL) block->refs++;
+static inline void cw_retain(cw_context *ctx, cw_block *block) {
+  if (block != NULL) cw_count(ctx, &block->refs, 1);
 }
 
 static inline void cw_release(cw_context *ctx, cw_block *block) {
-  if (block != NULL && --block->refs == 0) cw_free_block(ctx, block);
+  if (block != NULL && cw_count(ctx, &block->refs, -1) == 0) cw_free_block(ctx, block);
 }
 
+/* Whether this is the only reference. */
+static inline bool cw_is_only(const int64_t *refs) { return __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1; }
+
 /* Whether somebody else may look at what the block holds. */
-static inline bool cw_is_shared(const cw_block *block) { return block == NULL || block->refs != 1; }
+static inline bool cw_is_shared(const cw_block *block) { return block == NULL || !cw_is_only(&block->refs); }
 
 /* Room for one more row behind `count` rows. */
 __attribute__((noinline)) static int cw_grow(cw_context *ctx, cw_block **owner, int64_t element_bytes, int64_t count, int64_t row,
@@ -306,13 +354,13 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
   void *node = ctx->free_nodes[class];
-  if (ctx->live + rounded > ctx->limit) return NULL;
+  if (!cw_has_room(ctx, rounded)) return NULL;
   if (node != NULL)
     ctx->free_nodes[class] = *(void **)node;
   else
     node = cw_bump(ctx, rounded, 16);
   if (node == NULL) return NULL;
-  ctx->live += rounded;
+  cw_count(ctx, &ctx->memory->live, rounded);
   memset(node, 0, (size_t)bytes);
   *(int64_t *)node = 1;
   return node;
@@ -321,7 +369,7 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
 static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
-  ctx->live -= rounded;
+  cw_count(ctx, &ctx->memory->live, -rounded);
   *(void **)node = ctx->free_nodes[class];
   ctx->free_nodes[class] = node;
 }

@@ -9,6 +9,7 @@
 //! statement cleans up: whoever made the call frees all memory of the run at once.
 
 use chadwick_core::{Const, Prim, PrimOp};
+use rustc_hash::FxHashSet;
 
 /// Index of a local in [`Function::locals`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,7 +157,11 @@ pub enum Stm {
         bound: Exp,
         body: Vec<Stm>,
         mark: Mark,
+        /// Present if iterations do not depend on one another but for these totals and for accumulators.
+        independent: Option<Vec<(Combine, Local)>>,
     },
+    /// A loop in chunks, for any number of threads.
+    Parallel(Box<Parallel>),
     /// Runs until a [`Stm::BreakUnless`].
     Forever(Vec<Stm>),
     BreakUnless(Exp),
@@ -229,6 +234,33 @@ pub enum Stm {
     Comment(String),
 }
 
+/// A loop whose chunks may run at the same time. Every chunk has totals and accumulators of its own, which are put together in the
+/// order of the chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parallel {
+    pub index: Local,
+    pub bound: Exp,
+    pub body: Vec<Stm>,
+    pub mark: Mark,
+    /// What the body reads of its surroundings.
+    pub captured: Vec<Local>,
+    pub totals: Vec<(Combine, Local)>,
+    pub accumulators: Vec<Accumulator>,
+    /// About how many operations an iteration takes.
+    pub work: Exp,
+    /// Whether the loop may be short and run often: then it is also there without chunks.
+    pub often: bool,
+    pub site: SiteId,
+}
+
+/// An array that is only added to, and never read while it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accumulator {
+    pub data: Local,
+    pub elem: Elem,
+    pub count: Exp,
+}
+
 /// What has references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
@@ -298,6 +330,9 @@ pub struct Function {
     pub written_back: Vec<(Local, Local)>,
     /// Whether a call may lead back here.
     pub recursive: bool,
+    /// Arrays and scalars that are only added to where the function names them.
+    pub accumulators: Vec<Accumulator>,
+    pub sums: FxHashSet<Local>,
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,

@@ -9,6 +9,7 @@ mod emit;
 pub mod ir;
 mod layout;
 mod liveness;
+mod parallel;
 mod schedule;
 
 pub use c::special_operation;
@@ -79,7 +80,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     let roots: Vec<usize> = program.entries.iter().map(|entry| entry.function.0 as usize).collect();
     let wanted = reachable(&calls, &roots);
     let mut shared = emit::Shared::new(program, &liveness, &owned, &recursive, config.strict, config.source_line);
-    let functions = loop {
+    let mut functions = loop {
         shared.restart();
         let functions: Vec<(usize, ir::Function)> =
             wanted_in_order(&wanted).into_iter().map(|number| (number, emit::emit_function(&mut shared, number))).collect();
@@ -87,6 +88,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             break functions;
         }
     };
+    parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let mut entries = Vec::new();
     for entry in &program.entries {
         let Some(function) = program.functions.get(entry.function.0 as usize) else { continue };

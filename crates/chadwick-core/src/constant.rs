@@ -64,6 +64,39 @@ impl Const {
         Const::from_i128(prim, 1)
     }
 
+    /// The smallest value; minus infinity for floats.
+    pub fn least(prim: Prim) -> Const {
+        match prim {
+            Prim::Bool => Const::Bool(false),
+            Prim::I8 => Const::I8(i8::MIN),
+            Prim::I16 => Const::I16(i16::MIN),
+            Prim::I32 => Const::I32(i32::MIN),
+            Prim::I64 => Const::I64(i64::MIN),
+            Prim::U8 | Prim::U16 | Prim::U32 | Prim::U64 => Const::zero(prim),
+            Prim::F16 => Const::F16(f16::NEG_INFINITY),
+            Prim::F32 => Const::F32(f32::NEG_INFINITY),
+            Prim::F64 => Const::F64(f64::NEG_INFINITY),
+        }
+    }
+
+    /// The largest value; infinity for floats.
+    pub fn greatest(prim: Prim) -> Const {
+        match prim {
+            Prim::Bool => Const::Bool(true),
+            Prim::I8 => Const::I8(i8::MAX),
+            Prim::I16 => Const::I16(i16::MAX),
+            Prim::I32 => Const::I32(i32::MAX),
+            Prim::I64 => Const::I64(i64::MAX),
+            Prim::U8 => Const::U8(u8::MAX),
+            Prim::U16 => Const::U16(u16::MAX),
+            Prim::U32 => Const::U32(u32::MAX),
+            Prim::U64 => Const::U64(u64::MAX),
+            Prim::F16 => Const::F16(f16::INFINITY),
+            Prim::F32 => Const::F32(f32::INFINITY),
+            Prim::F64 => Const::F64(f64::INFINITY),
+        }
+    }
+
     /// The bits, as an identity: `-0.0` differs from `0.0`, a NaN equals itself.
     fn identity(self) -> (Prim, u64) {
         let bits = match self {

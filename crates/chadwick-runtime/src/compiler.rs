@@ -64,6 +64,7 @@ impl Compiler {
             "-fno-trapping-math",
             "-fopenmp-simd",
             "-fPIC",
+            "-pthread",
             "-shared",
             "-w",
         ];

@@ -21,4 +21,6 @@ pub struct Options {
     pub strict: bool,
     /// Compile quickly rather than well: for code that runs once.
     pub quick: bool,
+    /// How many threads run loops, the caller's included; zero for as many as there are processors. The results are the same bits.
+    pub threads: usize,
 }

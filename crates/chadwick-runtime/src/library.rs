@@ -45,6 +45,7 @@ struct Functions {
     reset: unsafe extern "C" fn(Context),
     set_host: unsafe extern "C" fn(Context, *const RawHost),
     set_limits: unsafe extern "C" fn(Context, i64, i64, i64, *mut u8),
+    set_threads: unsafe extern "C" fn(Context, i32),
     last_error: unsafe extern "C" fn(Context) -> *const RawError,
     stream: unsafe extern "C" fn(Context, *mut i64) -> *const u8,
     call: unsafe extern "C" fn(Context, i32, *const RawValue, *mut RawValue) -> i32,
@@ -160,7 +161,9 @@ impl NativeProgram {
         let config = Config { strict: options.strict, source_line };
         let generated = chadwick_codegen::generate(&program, &config);
         let path = compiler.shared_object(&generated.c, options, cache)?;
-        NativeProgram::load(program, generated, &path)
+        let mut native = NativeProgram::load(program, generated, &path)?;
+        native.set_threads(options.threads);
+        Ok(native)
     }
 
     #[expect(unsafe_code, reason = "loads code that we generated")]
@@ -180,6 +183,7 @@ impl NativeProgram {
             reset: function!(b"cw_reset\0"),
             set_host: function!(b"cw_set_host\0"),
             set_limits: function!(b"cw_set_limits\0"),
+            set_threads: function!(b"cw_set_threads\0"),
             last_error: function!(b"cw_last_error\0"),
             stream: function!(b"cw_stream\0"),
             call: function!(b"cw_call\0"),
@@ -195,6 +199,17 @@ impl NativeProgram {
     /// The C text.
     pub fn c_text(&self) -> &str {
         &self.generated.c
+    }
+
+    #[expect(unsafe_code, reason = "stops threads of native code")]
+    fn set_threads(&mut self, threads: usize) {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
+            threads => threads,
+        };
+        let threads = i32::try_from(threads).unwrap_or(i32::MAX);
+        // SAFETY: the context is open, and nothing runs in it.
+        unsafe { (self.functions.set_threads)(self.context, threads) };
     }
 
     /// Where `trace` goes: the tag and the values.

@@ -1,4 +1,4 @@
-//! How long an entry point takes in native code: `native_time FILE ENTRY [SHAPE…]`, where a shape is `1000x64` for an array of random
+//! How long an entry point takes in native code: `native_time [--threads N] FILE ENTRY [SHAPE…]`, where a shape is `1000x64` for an array of random
 //! numbers and `=3` for a scalar.
 
 use chadwick::values::{Prim, Value};
@@ -12,11 +12,18 @@ fn main() {
 }
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, entry, shapes @ ..] = arguments.as_slice() else { return Err("FILE ENTRY [SHAPE…]".into()) };
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut options = NativeOptions { threads: 1, ..NativeOptions::default() };
+    if let [flag, threads, ..] = arguments.as_slice()
+        && flag == "--threads"
+    {
+        options.threads = threads.parse()?;
+        arguments.drain(..2);
+    }
+    let [file, entry, shapes @ ..] = arguments.as_slice() else { return Err("[--threads N] FILE ENTRY [SHAPE…]".into()) };
     let program = Program::from_file(file)?;
     let started = Instant::now();
-    let native = program.with_backend(Backend::Native(NativeOptions::default()))?;
+    let native = program.with_backend(Backend::Native(options))?;
     println!("compiled in {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
     let function = native.function(entry)?;
     let types = function.argument_types().ok_or("an argument that is no data")?;

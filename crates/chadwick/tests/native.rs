@@ -5,7 +5,8 @@ use chadwick::{Backend, Error, Limits, NativeOptions, Program, Value};
 
 fn native(source: &str, strict: bool) -> (Program, Program) {
     let program = Program::from_source(source).expect("a program");
-    let compiled = program.with_backend(Backend::Native(NativeOptions { strict, quick: false })).expect("native code");
+    let compiled =
+        program.with_backend(Backend::Native(NativeOptions { strict, quick: false, threads: 2 })).expect("native code");
     (program, compiled)
 }
 

@@ -1,5 +1,6 @@
 //! Loop IR as C text.
 
+mod parallel;
 mod prims;
 mod sums;
 
@@ -14,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 const RUNTIME: &str = include_str!("../../rts/runtime.h");
+const THREADS: &str = include_str!("../../rts/threads.h");
 const SCALARS: &str = include_str!("../../rts/scalars.h");
 const MATH: &str = include_str!("../../rts/math.h");
 const CONTRACTION: &str = include_str!("../../rts/contraction.h");
@@ -36,7 +38,9 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             function,
             function_names: &names,
             names: local_names(function),
-            out: &mut bodies,
+            out: &mut String::new(),
+            chunks: &mut bodies,
+            chunks_count: 0,
             arrays: &mut arrays,
             indent: 1,
         };
@@ -48,7 +52,10 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     if shared.strict {
         out.push_str("#define CW_STRICT 1\n");
     }
+    let deep = functions.iter().any(|(_, function)| function.recursive);
+    let _ = writeln!(out, "#define CW_WORKER_STACK ((size_t){} << 20)", if deep { 64 << 10 } else { 8 });
     out.push_str(RUNTIME);
+    out.push_str(THREADS);
     out.push_str(SCALARS);
     out.push_str(MATH);
     let contracted: Vec<&str> = ["f32", "f64"]
@@ -141,6 +148,9 @@ struct Printer<'a> {
     function_names: &'a FxHashMap<usize, &'a str>,
     names: Vec<String>,
     out: &'a mut String,
+    /// Where functions for chunks of loops go, in front of the function.
+    chunks: &'a mut String,
+    chunks_count: usize,
     arrays: &'a mut sums::Arrays,
     indent: usize,
 }
@@ -182,6 +192,7 @@ impl Printer<'_> {
         }
         self.line("return 0;");
         self.out.push_str("}\n\n");
+        self.chunks.push_str(self.out);
     }
 
     fn open_memo(&mut self, memo: usize) {
@@ -273,7 +284,11 @@ impl Printer<'_> {
                 let (place, value) = (self.exp(place), self.exp(value));
                 self.line(&format!("{place} = {value};"));
             }
-            Stm::For { index, bound, body, mark } => self.for_loop(*index, bound, body, mark),
+            Stm::For { index, bound, body, mark, .. } => {
+                let bound = self.exp(bound);
+                self.for_loop(*index, "0", &bound, body, mark);
+            }
+            Stm::Parallel(parallel) => self.parallel(parallel),
             Stm::Forever(body) => {
                 self.line("for (;;) {");
                 self.nested(body);
@@ -326,10 +341,10 @@ impl Printer<'_> {
             Stm::Retain(exp, counted) => {
                 let exp = self.exp(exp);
                 match counted {
-                    Counted::Block(_) => self.line(&format!("cw_retain({exp});")),
+                    Counted::Block(_) => self.line(&format!("cw_retain(ctx, {exp});")),
                     Counted::Sum(id) => {
                         let name = sums::name(*id, self.layouts);
-                        self.line(&format!("retain_{name}({exp});"));
+                        self.line(&format!("retain_{name}(ctx, {exp});"));
                     }
                 }
             }
@@ -357,7 +372,7 @@ impl Printer<'_> {
                 let (to, from, count) = (self.exp(to), self.exp(from), self.exp(count));
                 let text = match elem {
                     Elem::Sum(id) if self.layouts.counted(&Ty::Sum(*id)) => {
-                        format!("copy_{}({to}, {from}, {count});", sums::name(*id, self.layouts))
+                        format!("copy_{}(ctx, {to}, {from}, {count});", sums::name(*id, self.layouts))
                     }
                     elem => {
                         let elem = elem_name(*elem, self.layouts);
@@ -378,7 +393,7 @@ impl Printer<'_> {
         }
     }
 
-    fn for_loop(&mut self, index: Local, bound: &Exp, body: &[Stm], mark: &Mark) {
+    fn for_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
@@ -401,8 +416,8 @@ impl Printer<'_> {
                 self.line(&format!("#pragma omp simd {}", clauses.join(" ")));
             }
         }
-        let (declaration, name, bound) = (self.declare(index), self.name(index), self.exp(bound));
-        self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
+        let (declaration, name) = (self.declare(index), self.name(index));
+        self.line(&format!("for ({declaration} = {from}; {name} < {to}; {name}++) {{"));
         self.nested(body);
         self.line("}");
     }
@@ -457,6 +472,7 @@ impl Printer<'_> {
             stms.iter().any(|stm| match stm {
                 Stm::Declare(declared) => *declared == local,
                 Stm::For { body, .. } | Stm::Forever(body) => inside(body, local),
+                Stm::Parallel(parallel) => inside(&parallel.body, local),
                 Stm::If { then, otherwise, .. } => inside(then, local) || inside(otherwise, local),
                 Stm::Switch { cases, otherwise, .. } => {
                     cases.iter().any(|(_, stms)| inside(stms, local)) || inside(otherwise, local)

@@ -137,10 +137,10 @@ fn structure(id: SumId, layouts: &Layouts, done: &mut BTreeSet<SumId>, out: &mut
 
 fn prototypes(id: SumId, layouts: &Layouts, out: &mut String) {
     let name = name(id, layouts);
-    let _ = writeln!(out, "static void retain_{name}({name} x);");
+    let _ = writeln!(out, "static void retain_{name}(cw_context *ctx, {name} x);");
     let _ = writeln!(out, "static void release_{name}(cw_context *ctx, {name} x);");
     let _ = writeln!(out, "static void release_block_{name}(cw_context *ctx, cw_block *block);");
-    let _ = writeln!(out, "static void copy_{name}({name} *to, const {name} *from, int64_t count);");
+    let _ = writeln!(out, "static void copy_{name}(cw_context *ctx, {name} *to, const {name} *from, int64_t count);");
     let _ = writeln!(out, "static int make_unique_{name}(cw_context *ctx, {name} *place, int32_t site);");
     let _ = writeln!(out, "static int add_to_{name}(cw_context *ctx, {name} *place, {name} x, int32_t site);");
     let _ = writeln!(out, "static void write_{name}(cw_context *ctx, {name} x);");
@@ -181,8 +181,8 @@ fn by_constructor(id: SumId, layouts: &Layouts, value: &str, out: &mut String, f
 
 fn retain_field(ty: &Ty, exp: &str, layouts: &Layouts) -> String {
     match ty {
-        Ty::Array(elem, _) if *elem != Elem::Unit => format!("cw_retain({exp}.owner);"),
-        Ty::Sum(id) if layouts.counted(ty) => format!("retain_{}({exp});", name(*id, layouts)),
+        Ty::Array(elem, _) if *elem != Elem::Unit => format!("cw_retain(ctx, {exp}.owner);"),
+        Ty::Sum(id) if layouts.counted(ty) => format!("retain_{}(ctx, {exp});", name(*id, layouts)),
         _ => String::new(),
     }
 }
@@ -200,15 +200,15 @@ fn functions(id: SumId, layouts: &Layouts, out: &mut String) {
     let name = name(id, layouts);
     let access = if sum.recursive { "->" } else { "." };
     // References
-    let _ = writeln!(out, "static void retain_{name}({name} x) {{");
+    let _ = writeln!(out, "static void retain_{name}(cw_context *ctx, {name} x) {{");
     match sum.recursive {
-        true => out.push_str("  if (x != NULL) x->refs++;\n"),
+        true => out.push_str("  if (x != NULL) cw_count(ctx, &x->refs, 1);\n"),
         false => by_constructor(id, layouts, "x", out, &|ty, field| retain_field(ty, &format!("x.{field}"), layouts)),
     }
     out.push_str("}\n");
     let _ = writeln!(out, "static void release_{name}(cw_context *ctx, {name} x) {{");
     if sum.recursive {
-        out.push_str("  if (x == NULL || --x->refs != 0) return;\n");
+        out.push_str("  if (x == NULL || cw_count(ctx, &x->refs, -1) != 0) return;\n");
     }
     by_constructor(id, layouts, "x", out, &|ty, field| release_field(ty, &format!("x{access}{field}"), layouts));
     if sum.recursive {
@@ -217,14 +217,14 @@ fn functions(id: SumId, layouts: &Layouts, out: &mut String) {
     out.push_str("}\n");
     let _ = writeln!(
         out,
-        "static void release_block_{name}(cw_context *ctx, cw_block *block) {{\n  if (block == NULL || --block->refs != 0) return;\n  \
+        "static void release_block_{name}(cw_context *ctx, cw_block *block) {{\n  if (block == NULL || cw_count(ctx, &block->refs, -1) != 0) return;\n  \
          {name} *elements = ({name} *)(block + 1);\n  for (int64_t i = 0; i < block->count; i++) release_{name}(ctx, elements[i]);\n  \
          cw_free_block(ctx, block);\n}}"
     );
     let _ = writeln!(
         out,
-        "static void copy_{name}({name} *to, const {name} *from, int64_t count) {{\n  for (int64_t i = 0; i < count; i++) {{\n    \
-         retain_{name}(from[i]);\n    to[i] = from[i];\n  }}\n}}"
+        "static void copy_{name}(cw_context *ctx, {name} *to, const {name} *from, int64_t count) {{\n  \
+         for (int64_t i = 0; i < count; i++) {{\n    retain_{name}(ctx, from[i]);\n    to[i] = from[i];\n  }}\n}}"
     );
     make_unique(id, layouts, out);
     add_to(id, layouts, out);
@@ -245,11 +245,11 @@ fn make_unique(id: SumId, layouts: &Layouts, out: &mut String) {
     if layouts.get(id).recursive {
         let _ = writeln!(
             out,
-            "  {name} x = *place;\n  if (x == NULL || x->refs == 1) return 0;\n  {name} copy = ({name})cw_node(ctx, sizeof *copy);\n  \
-             if (copy == NULL) return cw_fail(ctx, site, CW_MEMORY, 0, NULL);\n  *copy = *x;\n  copy->refs = 1;\n  x->refs--;"
+            "  {name} x = *place;\n  if (x == NULL || cw_is_only(&x->refs)) return 0;\n  {name} copy = ({name})cw_node(ctx, sizeof *copy);\n  \
+             if (copy == NULL) return cw_fail(ctx, site, CW_MEMORY, 0, NULL);\n  *copy = *x;\n  copy->refs = 1;"
         );
         by_constructor(id, layouts, "copy", out, &|ty, field| retain_field(ty, &format!("copy->{field}"), layouts));
-        out.push_str("  *place = copy;\n");
+        let _ = writeln!(out, "  release_{name}(ctx, x);\n  *place = copy;");
     }
     out.push_str("  return 0;\n}\n");
 }
@@ -302,7 +302,7 @@ fn add_array(elem: Elem, rank: usize, to: &str, from: &str, layouts: &Layouts) -
     }
     let copy = match elem {
         Elem::Sum(id) if layouts.counted(&Ty::Sum(id)) => {
-            format!("copy_{}(({ty} *)(copy + 1), {to}.data, count);", name(id, layouts))
+            format!("copy_{}(ctx, ({ty} *)(copy + 1), {to}.data, count);", name(id, layouts))
         }
         _ => format!("memcpy(copy + 1, {to}.data, (size_t)count * sizeof({ty}));"),
     };

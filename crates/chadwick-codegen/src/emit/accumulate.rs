@@ -34,7 +34,11 @@ impl<'p> Emitter<'_, 'p> {
             let (open, result) = match self.value(init) {
                 Value::Array(_) => {
                     let array = self.make_unique(&name, init, &mut uses);
-                    (Handle::Array(Array { owner: Exp::Null, ..array.clone() }), Value::Array(array))
+                    // By a name of its own, under which it is only added to.
+                    let data = self.bind(&format!("{name}_sum"), Ty::Data(array.elem), array.data.clone());
+                    let open = Array { data, owner: Exp::Null, ..array.clone() };
+                    self.note_accumulator(&open);
+                    (Handle::Array(open), Value::Array(array))
                 }
                 Value::Scalar(exp) => {
                     let ty = self.type_of(&exp);
@@ -184,6 +188,8 @@ impl<'p> Emitter<'_, 'p> {
     /// Adds an array to a part of the accumulator.
     fn add_arrays(&mut self, to: &Array, from: &Array) {
         self.check_shapes(&to.dims, &from.dims, FailKind::AddShapes);
+        // By a name of its own: no place is added to twice.
+        let to = &Array { data: self.bind("target", Ty::Data(to.elem), to.data.clone()), ..to.clone() };
         match to.elem {
             Elem::Unit | Elem::Prim(Prim::Bool) => {}
             Elem::Prim(prim) => self.over_elements(&to.dims.clone(), &mut |emitter, indices| {

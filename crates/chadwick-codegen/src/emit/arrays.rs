@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         self.push(Stm::Store { data: to.data.clone(), at, value: scalar_of(value) });
     }
 
-    /// Runs something for all indices of a shape.
+    /// Runs something for all indices of a shape; it writes to no place twice.
     pub(crate) fn over_elements(&mut self, dims: &[Exp], body: &mut dyn FnMut(&mut Self, &[Exp])) {
         let mut indices = Vec::new();
         for dim in dims {
@@ -143,7 +143,8 @@ impl Emitter<'_, '_> {
         body(self, &indices);
         for number in 0..dims.len() {
             let mark = if number == 0 { Mark::Independent } else { Mark::Sequential };
-            self.close_loop(mark);
+            let independent = (number + 1 == dims.len()).then(Vec::new);
+            self.close_loop(mark, independent);
         }
     }
 

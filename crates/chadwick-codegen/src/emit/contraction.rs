@@ -216,6 +216,8 @@ impl<'p> Emitter<'_, 'p> {
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
         let strides = self.strides(target);
+        // By a name of its own: every iteration writes to another part.
+        let data = self.bind("target", Ty::Data(target.elem), target.data.clone());
         // Axes that both operands have are loops around the product.
         let mut offset = Exp::i64(0);
         let mut opened = 0;
@@ -242,7 +244,7 @@ impl<'p> Emitter<'_, 'p> {
         let row_var = row.map(|at| axes[at]);
         let left = self.operand(&left, row_var, found.inner.var, &ranges);
         let right = self.operand(&right, Some(axes[column]), found.inner.var, &ranges);
-        let place = Exp::at(target.data.clone(), offset);
+        let place = Exp::at(data, offset);
         let single = found.prim == Prim::F32;
         let by_right = Exp::Const(Const::Bool(found.scaled == Some(Scaled::ByRight)));
         match row {
@@ -281,13 +283,17 @@ impl<'p> Emitter<'_, 'p> {
                 };
                 let n = bounds[column].clone();
                 let step = strides[column].clone();
-                let mut args = vec![n, inner, right.data, right.row, right.inner, left.data, left.inner, place, step];
+                let mut args =
+                    vec![Exp::Context, n, inner, right.data, right.row, right.inner, left.data, left.inner, place, step];
                 args.push(Exp::Const(Const::Bool(add)));
                 args.extend(found.scaled.map(|_| by_right));
                 self.push(Stm::Run(function, args));
             }
         }
-        (0..opened).for_each(|_| self.close_loop(Mark::Sequential));
+        for number in 0..opened {
+            let independent = (number + 1 == opened).then(Vec::new);
+            self.close_loop(Mark::Sequential, independent);
+        }
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.

@@ -523,7 +523,7 @@ impl<'p> Emitter<'_, 'p> {
                 };
                 self.read_carry(the_loop, &slots);
                 changed = self.iteration(the_loop, at_entry(deaths, 0), &slots, &collectors, &position);
-                self.close_loop(Mark::Sequential);
+                self.close_loop(Mark::Sequential, None);
                 trips = count;
             }
             LoopForm::While { condition } => {

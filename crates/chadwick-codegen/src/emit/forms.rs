@@ -155,10 +155,11 @@ impl<'p> Emitter<'_, 'p> {
         indices
     }
 
-    fn close_space(&mut self, space: &[Axis], innermost: Mark) {
-        let mut mark = innermost;
-        for _ in space {
-            self.close_loop(std::mem::replace(&mut mark, Mark::Sequential));
+    fn close_space(&mut self, space: &[Axis], innermost: Mark, independent: Option<Vec<(Combine, Local)>>) {
+        let (mut mark, mut independent) = (innermost, independent);
+        for number in (0..space.len()).rev() {
+            let outermost = if number == 0 { independent.take() } else { None };
+            self.close_loop(std::mem::replace(&mut mark, Mark::Sequential), outermost);
         }
     }
 
@@ -185,7 +186,8 @@ impl<'p> Emitter<'_, 'p> {
             }
             mark = self.step(member, open, &indices, &position, mark);
         }
-        self.close_space(space, mark);
+        let independent = self.totals(&open);
+        self.close_space(space, mark, independent);
         for binder in members.iter().flat_map(|member| &member.binders) {
             self.forwards.remove(&binder.var);
         }
@@ -282,8 +284,7 @@ impl<'p> Emitter<'_, 'p> {
                 };
                 self.push(Stm::Assign(*total, next));
                 self.end_block(body);
-                let prim = op.result();
-                let exact = prim != Prim::F16 && !(self.shared.strict && prim.is_float());
+                let exact = self.may_reorder(op.result());
                 match (combine, mark) {
                     (Some(combine), Mark::Independent) if exact => Mark::Reduction(vec![(*combine, *total)]),
                     (Some(combine), Mark::Reduction(mut all)) if exact => {
@@ -299,6 +300,30 @@ impl<'p> Emitter<'_, 'p> {
             }
             _ => Mark::Sequential,
         }
+    }
+
+    /// Whether sums may be formed in another order.
+    fn may_reorder(&self, prim: Prim) -> bool {
+        prim != Prim::F16 && !(self.shared.strict && prim.is_float())
+    }
+
+    /// The totals of forms side by side, if those are all that connects their iterations.
+    fn totals(&self, open: &[Open<'p>]) -> Option<Vec<(Combine, Local)>> {
+        let mut totals = Vec::new();
+        for open in open {
+            match open {
+                Open::Build { .. } => {}
+                Open::Total { total, combine: Some(combine), op, a_number } if self.may_reorder(op.result()) => {
+                    let extreme = matches!(combine, Combine::Minimum | Combine::Maximum);
+                    if extreme && op.result().is_float() && !a_number {
+                        return None;
+                    }
+                    totals.push((*combine, *total));
+                }
+                _ => return None,
+            }
+        }
+        Some(totals)
     }
 
     fn finish(&mut self, member: &'p Statement, open: Open<'p>, bounds: &[Exp]) {
@@ -416,7 +441,7 @@ impl<'p> Emitter<'_, 'p> {
                 }
             }
         }
-        self.close_space(space, Mark::Sequential);
+        self.close_space(space, Mark::Sequential, None);
         for slot in &slots {
             let value = slot_value(slot);
             self.release(&value);
@@ -470,7 +495,7 @@ impl<'p> Emitter<'_, 'p> {
         }
         self.end_block(body);
         let Some(first) = targets.first() else {
-            self.close_space(space, Mark::Sequential);
+            self.close_space(space, Mark::Sequential, None);
             return;
         };
         let condition = Exp::Not(Box::new(self.outside(first, &indices)));
@@ -502,7 +527,7 @@ impl<'p> Emitter<'_, 'p> {
         given.iter().for_each(|value| self.release(value));
         let otherwise = self.close_branch();
         self.push(Stm::If { condition, then, otherwise });
-        self.close_space(space, Mark::Sequential);
+        self.close_space(space, Mark::Sequential, None);
         for (binder, target) in statement.binders.iter().zip(targets) {
             self.set(binder.var, Value::Array(target));
         }
@@ -559,7 +584,7 @@ impl<'p> Emitter<'_, 'p> {
             self.push(Stm::If { condition, then, otherwise: Vec::new() });
         }
         self.end_block(body);
-        self.close_space(space, Mark::Sequential);
+        self.close_space(space, Mark::Sequential, None);
         for (binder, target) in statement.binders.iter().zip(targets) {
             self.set(binder.var, Value::Array(target));
         }

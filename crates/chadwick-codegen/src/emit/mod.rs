@@ -165,6 +165,7 @@ pub(crate) struct Emitter<'s, 'p> {
     products: FxHashMap<Var, (Array, Vec<Var>)>,
     /// Locals that are accumulators of scalars.
     sums: FxHashSet<Local>,
+    accumulators: Vec<Accumulator>,
     last_line: String,
 }
 
@@ -195,6 +196,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         forwards: FxHashMap::default(),
         products: FxHashMap::default(),
         sums: FxHashSet::default(),
+        accumulators: Vec::new(),
         last_line: String::new(),
     };
     emitter.function(function)
@@ -239,6 +241,8 @@ impl<'p> Emitter<'_, 'p> {
             returned,
             written_back,
             recursive: self.shared.recursive[self.function],
+            accumulators: std::mem::take(&mut self.accumulators),
+            sums: std::mem::take(&mut self.sums),
             site,
             comment,
         }
@@ -292,7 +296,9 @@ impl<'p> Emitter<'_, 'p> {
                 }
                 Type::Array(array) => {
                     let elem = self.shared.layouts.elem(array);
-                    Handle::Array(self.array_parameter(&name, elem, array.dims.len(), false, false, params))
+                    let array = self.array_parameter(&name, elem, array.dims.len(), false, false, params);
+                    self.note_accumulator(&array);
+                    Handle::Array(array)
                 }
                 other => {
                     let id = self.shared.layouts.sum(other);
@@ -341,6 +347,14 @@ impl<'p> Emitter<'_, 'p> {
             strides.collect()
         });
         Array { elem, data: Exp::Local(data), owner, dims, strides }
+    }
+
+    /// Remembers that the local with the data of an array is only used for adding to it.
+    pub(crate) fn note_accumulator(&mut self, array: &Array) {
+        if let Exp::Local(data) = array.data {
+            let count = array.dims.iter().cloned().fold(Exp::i64(1), Exp::mul);
+            self.accumulators.push(Accumulator { data, elem: array.elem, count });
+        }
     }
 
     /// The locals that a value of the type is passed as.
@@ -461,7 +475,8 @@ impl<'p> Emitter<'_, 'p> {
         index
     }
 
-    pub(crate) fn close_loop(&mut self, mark: Mark) {
+    /// `independent`: see [`Stm::For`].
+    pub(crate) fn close_loop(&mut self, mark: Mark, independent: Option<Vec<(Combine, Local)>>) {
         let Some(frame) = self.frames.pop() else { return };
         self.facts.truncate(frame.facts);
         if let FrameKind::Loop { index, bound, before } = frame.kind {
@@ -475,7 +490,7 @@ impl<'p> Emitter<'_, 'p> {
                 let site = self.site();
                 body.insert(0, Stm::Tick(site));
             }
-            self.push(Stm::For { index, bound, body, mark });
+            self.push(Stm::For { index, bound, body, mark, independent });
         }
     }
 
@@ -774,7 +789,7 @@ pub(crate) fn c_name(name: &str) -> String {
 /// Whether a statement takes a bounded time.
 fn is_short(stm: &Stm) -> bool {
     match stm {
-        Stm::For { .. } | Stm::Forever(_) | Stm::Call { .. } => false,
+        Stm::For { .. } | Stm::Parallel(_) | Stm::Forever(_) | Stm::Call { .. } => false,
         Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).all(is_short),
         Stm::Switch { cases, otherwise, .. } => cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).all(is_short),
         _ => true,

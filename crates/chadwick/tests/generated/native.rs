@@ -30,7 +30,7 @@ pub fn agreement(program: &Program, element: Element, report: &mut Report) -> Re
     let wanted = |name: &str| CASES.contains(&name);
     let plain = Compiled::compile_entries(Path::new("generated.fut"), &source, &FileLoader, wanted).map_err(failure)?;
     let interpreted = plain.with_engine(Engine::ChadFast).map_err(failure)?;
-    let options = NativeOptions { strict: true, quick: true };
+    let options = NativeOptions { strict: true, quick: true, threads: 1 };
     let native = plain.with_backend(Backend::Native(options)).map_err(failure)?;
     let (numbers, integers) = program.input(element);
     let input = [vector(element, &numbers), integers.into()];

@@ -1,0 +1,327 @@
+
+/* A team of threads that runs the chunks of a loop.
+
+   How a loop is cut depends on its size and never on the number of threads, and what chunks compute is put together in their order: the
+   results are the same bits for any number of threads. Workers take chunks one by one; a worker that wakes up too late is not waited for.
+   When chunks fail, the error is that of the first. */
+
+enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
+
+/* Work, in about a nanosecond's worth of operations, that is worth a chunk. */
+enum { CW_GRAIN = 16384 };
+
+typedef int (*cw_chunk_function)(cw_context *ctx, void *loop, int32_t chunk, int64_t from, int64_t to);
+
+typedef struct {
+  pthread_t thread;
+  cw_context *context;
+  struct cw_team *team;
+  char *stack;
+  size_t stack_bytes;
+} cw_worker;
+
+typedef struct cw_team {
+  int32_t workers_count;
+  cw_worker *workers;
+  /* The loop that runs. */
+  cw_chunk_function function;
+  void *loop;
+  int32_t chunks;
+  int64_t length;
+  int64_t next_chunk, first_failed;
+  cw_context *failed;
+  /* The number of the loop, whether it can be joined, and how many workers have. */
+  uint64_t state;
+  int32_t sleepers;
+  bool quit;
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+} cw_team;
+
+#define CW_OPEN ((uint64_t)1 << 31)
+#define CW_JOINED (CW_OPEN - 1)
+
+static inline void cw_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static inline int64_t cw_chunk_start(int64_t length, int32_t chunks, int32_t chunk) {
+  int64_t each = length / chunks, more = length % chunks;
+  return each * chunk + (chunk < more ? chunk : more);
+}
+
+static inline int64_t cw_saturated_times(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX / 8 : product;
+}
+
+static inline int64_t cw_saturated_plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX / 8 : sum;
+}
+
+/* How many chunks a loop is cut into, given the work of an iteration and the number of elements that every chunk needs for itself. */
+static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_elements) {
+  int64_t total = cw_saturated_times(length, work);
+  int64_t chunks = total / CW_GRAIN;
+  if (private_elements > 0) {
+    int64_t affordable = total / cw_saturated_times(private_elements, 64);
+    if (chunks > affordable) chunks = affordable;
+    if (chunks > 16) chunks = 16;
+  }
+  if (chunks > CW_MAX_CHUNKS) chunks = CW_MAX_CHUNKS;
+  if (chunks > length) chunks = length;
+  return chunks < 1 ? 1 : (int32_t)chunks;
+}
+
+/* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. */
+static void cw_run_chunks(cw_team *team, cw_context *ctx) {
+  for (;;) {
+    int64_t chunk = __atomic_fetch_add(&team->next_chunk, 1, __ATOMIC_RELAXED);
+    if (chunk >= team->chunks || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) return;
+    int64_t from = cw_chunk_start(team->length, team->chunks, (int32_t)chunk);
+    int64_t to = cw_chunk_start(team->length, team->chunks, (int32_t)chunk + 1);
+    if (team->function(ctx, team->loop, (int32_t)chunk, from, to) == 0) continue;
+    pthread_mutex_lock(&team->lock);
+    if (chunk < team->first_failed) {
+      __atomic_store_n(&team->first_failed, chunk, __ATOMIC_RELAXED);
+      team->failed = ctx;
+    }
+    pthread_mutex_unlock(&team->lock);
+    /* The context keeps the error of this chunk. */
+    return;
+  }
+}
+
+static bool cw_can_join(cw_team *team, uint64_t last, uint64_t *state) {
+  *state = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
+  return (*state & CW_OPEN) && *state >> 32 != last;
+}
+
+static void *cw_work(void *data) {
+  cw_worker *worker = data;
+  cw_team *team = worker->team;
+  uint64_t last = 0, state;
+  for (;;) {
+    for (int32_t spins = 0; spins < CW_SPINS && !cw_can_join(team, last, &state); spins++) cw_pause();
+    if (!cw_can_join(team, last, &state)) {
+      pthread_mutex_lock(&team->lock);
+      __atomic_add_fetch(&team->sleepers, 1, __ATOMIC_SEQ_CST);
+      while (!team->quit && !cw_can_join(team, last, &state)) pthread_cond_wait(&team->wake, &team->lock);
+      __atomic_sub_fetch(&team->sleepers, 1, __ATOMIC_SEQ_CST);
+      bool quit = team->quit;
+      pthread_mutex_unlock(&team->lock);
+      if (quit) return NULL;
+    }
+    if (!__atomic_compare_exchange_n(&team->state, &state, state + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+    last = state >> 32;
+    cw_run_chunks(team, worker->context);
+    __atomic_sub_fetch(&team->state, 1, __ATOMIC_SEQ_CST);
+  }
+}
+
+static cw_context *cw_new_context(cw_memory *memory, int32_t memos) {
+  cw_context *ctx = calloc(1, sizeof *ctx);
+  if (ctx == NULL) return NULL;
+  ctx->memos = memos;
+  ctx->memo = calloc((size_t)memos + 1, sizeof *ctx->memo);
+  if (ctx->memo == NULL) {
+    free(ctx);
+    return NULL;
+  }
+  ctx->max_depth = INT64_MAX / 4;
+  ctx->memory = memory;
+  ctx->next = memory->contexts;
+  memory->contexts = ctx;
+  return ctx;
+}
+
+static void cw_free_context(cw_context *ctx) {
+  for (cw_context **place = &ctx->memory->contexts; *place != NULL; place = &(*place)->next)
+    if (*place == ctx) {
+      *place = ctx->next;
+      break;
+    }
+  for (cw_chunk *chunk = ctx->spare_chunks; chunk != NULL;) {
+    cw_chunk *next = chunk->next;
+    free(chunk);
+    chunk = next;
+  }
+  free(ctx->memo);
+  free(ctx->stream);
+  free(ctx);
+}
+
+/* A large stack is reserved, not used: pages become real when they are touched. */
+static bool cw_start_worker(cw_worker *worker) {
+  static const size_t sizes[] = {CW_WORKER_STACK, (size_t)4 << 30, (size_t)512 << 20, (size_t)8 << 20};
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  bool started = false;
+  for (size_t choice = 0; choice < sizeof sizes / sizeof *sizes && !started; choice++) {
+    if (sizes[choice] > CW_WORKER_STACK) continue;
+    void *stack = mmap(NULL, sizes[choice], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED) continue;
+    worker->stack = stack;
+    worker->stack_bytes = sizes[choice];
+    pthread_attr_setstack(&attributes, stack, sizes[choice]);
+    started = pthread_create(&worker->thread, &attributes, cw_work, worker) == 0;
+    if (!started) munmap(stack, sizes[choice]);
+  }
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+static void cw_stop_team(cw_context *ctx) {
+  cw_team *team = ctx->team;
+  if (team == NULL) return;
+  pthread_mutex_lock(&team->lock);
+  __atomic_store_n(&team->quit, true, __ATOMIC_SEQ_CST);
+  pthread_cond_broadcast(&team->wake);
+  pthread_mutex_unlock(&team->lock);
+  for (int32_t number = 0; number < team->workers_count; number++) {
+    cw_worker *worker = &team->workers[number];
+    pthread_join(worker->thread, NULL);
+    munmap(worker->stack, worker->stack_bytes);
+    cw_free_context(worker->context);
+  }
+  pthread_cond_destroy(&team->wake);
+  pthread_mutex_destroy(&team->lock);
+  free(team->workers);
+  free(team);
+  ctx->team = NULL;
+}
+
+/* Starts the team that was asked for, or what the system allows of it. */
+static void cw_start_team(cw_context *ctx) {
+  int32_t wanted = ctx->threads - 1;
+  cw_team *team = calloc(1, sizeof *team);
+  cw_worker *workers = calloc((size_t)wanted, sizeof *workers);
+  if (team == NULL || workers == NULL) {
+    free(team);
+    free(workers);
+    ctx->threads = 1;
+    return;
+  }
+  pthread_mutex_init(&team->lock, NULL);
+  pthread_cond_init(&team->wake, NULL);
+  team->workers = workers;
+  ctx->team = team;
+  for (int32_t number = 0; number < wanted; number++) {
+    cw_worker *worker = &workers[number];
+    worker->team = team;
+    worker->context = cw_new_context(ctx->memory, ctx->memos);
+    if (worker->context == NULL) break;
+    worker->context->parallel = true;
+    if (!cw_start_worker(worker)) {
+      cw_free_context(worker->context);
+      break;
+    }
+    team->workers_count++;
+  }
+  ctx->threads = team->workers_count + 1;
+  if (team->workers_count == 0) cw_stop_team(ctx);
+}
+
+/* Limits and position of the main context, for the workers. */
+static void cw_brief_workers(cw_context *ctx) {
+  for (int32_t number = 0; number < ctx->team->workers_count; number++) {
+    cw_worker *worker = &ctx->team->workers[number];
+    cw_context *context = worker->context;
+    size_t margin = (size_t)1 << 20, usable = ctx->memory->limit < (int64_t)(4 * margin) ? 4 * margin : (size_t)ctx->memory->limit;
+    if (usable > worker->stack_bytes) usable = worker->stack_bytes;
+    context->stack_limit = worker->stack + (worker->stack_bytes - usable + margin);
+    context->depth = ctx->depth;
+    context->max_depth = ctx->max_depth;
+    context->has_deadline = ctx->has_deadline;
+    context->deadline = ctx->deadline;
+    context->host = ctx->host;
+    context->stream_length = 0;
+  }
+}
+
+static void cw_take_error(cw_context *ctx, cw_context *from) {
+  if (from == ctx) return;
+  ctx->error = from->error;
+  ctx->stream_length = 0;
+  cw_write(ctx, from->stream, from->stream_length);
+}
+
+/* Runs a loop in chunks; nonzero if one failed. */
+__attribute__((noinline)) static int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
+                                                 int64_t length) {
+  if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
+  cw_team *team = ctx->team;
+  if (team == NULL || ctx->parallel || chunks <= 1) {
+    for (int32_t chunk = 0; chunk < chunks; chunk++)
+      if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
+    return 0;
+  }
+  cw_brief_workers(ctx);
+  team->function = function;
+  team->loop = loop;
+  team->chunks = chunks;
+  team->length = length;
+  team->next_chunk = 0;
+  team->first_failed = INT64_MAX;
+  team->failed = NULL;
+  ctx->parallel = true;
+  uint64_t number = (__atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32) + 1;
+  __atomic_store_n(&team->state, number << 32 | CW_OPEN, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) > 0) {
+    pthread_mutex_lock(&team->lock);
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+  }
+  cw_run_chunks(team, ctx);
+  uint64_t joined = __atomic_and_fetch(&team->state, ~CW_OPEN, __ATOMIC_SEQ_CST);
+  for (int32_t spins = 0; joined & CW_JOINED; spins++) {
+    if (spins < CW_SPINS) cw_pause(); else sched_yield();
+    joined = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
+  }
+  ctx->parallel = false;
+  if (team->failed == NULL) return 0;
+  cw_take_error(ctx, team->failed);
+  return 1;
+}
+
+/* How many threads a loop may use that computes the same bits however it is cut. */
+static inline int32_t cw_helpers(const cw_context *ctx) {
+  return ctx->parallel ? 1 : ctx->threads;
+}
+
+/* Adds what chunks collected for themselves, in the order of the chunks. */
+#define CW_MERGE(T, name)                                                                                                      \
+  typedef struct {                                                                                                             \
+    T *to;                                                                                                                     \
+    const T *more;                                                                                                             \
+    int64_t count;                                                                                                             \
+    int32_t chunks;                                                                                                            \
+  } cw_merged_##name;                                                                                                          \
+                                                                                                                               \
+  static int cw_merge_part_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                      \
+    cw_merged_##name *merged = data;                                                                                           \
+    for (int32_t other = 0; other + 1 < merged->chunks; other++) {                                                             \
+      const T *more = merged->more + other * merged->count;                                                                    \
+      for (int64_t i = from; i < to; i++) merged->to[i] += more[i];                                                            \
+    }                                                                                                                          \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+                                                                                                                               \
+  static void cw_merge_##name(cw_context *ctx, T *to, const T *more, int64_t count, int32_t chunks) {                          \
+    cw_merged_##name merged = {to, more, count, chunks};                                                                       \
+    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count);                                       \
+  }
+
+CW_MERGE(int8_t, i8)
+CW_MERGE(int16_t, i16)
+CW_MERGE(int32_t, i32)
+CW_MERGE(int64_t, i64)
+CW_MERGE(uint8_t, u8)
+CW_MERGE(uint16_t, u16)
+CW_MERGE(uint32_t, u32)
+CW_MERGE(uint64_t, u64)
+CW_MERGE(float, f32)
+CW_MERGE(double, f64)

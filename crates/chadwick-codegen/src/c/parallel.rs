@@ -1,0 +1,151 @@
+//! Loops in chunks: a function for a chunk, a structure with what it reads, and the call that runs all chunks.
+
+use super::{Printer, c_type, elem_name, operation};
+use crate::ir::*;
+use chadwick_core::{BinaryOp, Const, Prim, PrimOp};
+use std::fmt::Write;
+
+impl Printer<'_> {
+    pub(super) fn parallel(&mut self, parallel: &Parallel) {
+        let name = format!("{}_loop{}", self.function.name, self.chunks_count);
+        self.chunks_count += 1;
+        self.chunk_function(&name, parallel);
+        let (bound, work) = (self.exp(&parallel.bound), self.exp(&parallel.work));
+        let own: Vec<String> = parallel.accumulators.iter().map(|accumulator| self.exp(&accumulator.count)).collect();
+        let own = if own.is_empty() { String::from("0") } else { own.join(" + ") };
+        self.line("{");
+        self.indent += 1;
+        self.line(&format!("int32_t chunks = cw_chunks({bound}, {work}, {own});"));
+        match parallel.often {
+            true => {
+                self.line("if (chunks == 1) {");
+                self.indent += 1;
+                self.for_loop(parallel.index, "0", &bound, &parallel.body, &parallel.mark);
+                self.indent -= 1;
+                self.line("} else {");
+                self.indent += 1;
+                self.run_chunks(&name, parallel, &bound);
+                self.indent -= 1;
+                self.line("}");
+            }
+            false => self.run_chunks(&name, parallel, &bound),
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// The function for one chunk, in front of the function that has the loop.
+    fn chunk_function(&mut self, name: &str, parallel: &Parallel) {
+        let mut fields = String::new();
+        let locals = parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total));
+        for local in locals {
+            let _ = writeln!(fields, "  {};", self.declare(*local));
+        }
+        for (_, total) in &parallel.totals {
+            let (ty, name) = (self.scalar_type(*total), self.name(*total));
+            let _ = writeln!(fields, "  {} part_{name}[CW_MAX_CHUNKS];", c_type(ty));
+        }
+        for Accumulator { data, elem, .. } in &parallel.accumulators {
+            let (elem, name) = (elem_name(*elem, self.layouts), self.name(*data));
+            let _ = writeln!(fields, "  {elem} *own_{name};\n  int64_t count_{name};");
+        }
+        let outer = std::mem::take(self.out);
+        let indent = std::mem::replace(&mut self.indent, 1);
+        let _ = writeln!(self.out, "struct {name} {{\n  char unused;\n{fields}}};\n");
+        let _ = writeln!(
+            self.out,
+            "static int {name}_chunk(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {{\n  struct {name} *loop = data;"
+        );
+        for local in &parallel.captured {
+            let (declared, name) = (self.declare(*local), self.name(*local));
+            match parallel.accumulators.iter().find(|accumulator| accumulator.data == *local) {
+                None => self.line(&format!("{declared} = loop->{name};")),
+                Some(_) => {
+                    self.line(&format!(
+                        "{declared} = chunk == 0 ? loop->{name} : loop->own_{name} + (chunk - 1) * loop->count_{name};"
+                    ));
+                    self.line(&format!("if (chunk > 0) memset({name}, 0, (size_t)loop->count_{name} * sizeof *{name});"));
+                }
+            }
+        }
+        for (combine, total) in &parallel.totals {
+            let (declared, name) = (self.declare(*total), self.name(*total));
+            let neutral = super::constant(neutral(*combine, self.scalar_type(*total)));
+            self.line(&format!("{declared} = chunk == 0 ? loop->{name} : {neutral};"));
+        }
+        self.for_loop(parallel.index, "from", "to", &parallel.body, &parallel.mark);
+        for (_, total) in &parallel.totals {
+            let name = self.name(*total);
+            self.line(&format!("loop->part_{name}[chunk] = {name};"));
+        }
+        self.line("return 0;");
+        self.out.push_str("}\n\n");
+        let text = std::mem::replace(self.out, outer);
+        self.indent = indent;
+        self.chunks.push_str(&text);
+    }
+
+    fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str) {
+        let site = parallel.site.0;
+        self.line(&format!("struct {name} loop;"));
+        for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
+            let name = self.name(*local);
+            self.line(&format!("loop.{name} = {name};"));
+        }
+        for Accumulator { data, elem, count } in &parallel.accumulators {
+            let (name, elem, count) = (self.name(*data), elem_name(*elem, self.layouts), self.exp(count));
+            self.line(&format!("loop.count_{name} = {count};"));
+            self.line(&format!(
+                "cw_block *own_{name} = chunks == 1 ? NULL : cw_alloc(ctx, sizeof({elem}), 2, (const int64_t[]){{chunks - 1, {count}}}, false);"
+            ));
+            self.line(&format!("if (chunks > 1 && own_{name} == NULL) return cw_fail(ctx, {site}, CW_MEMORY, 0, NULL);"));
+            self.line(&format!("loop.own_{name} = ({elem} *)(own_{name} + 1);"));
+        }
+        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound})) return 1;"));
+        for (combine, total) in &parallel.totals {
+            let (name, prim) = (self.name(*total), self.scalar_type(*total));
+            self.line(&format!("{name} = loop.part_{name}[0];"));
+            let next = combined(*combine, prim, &name, &format!("loop.part_{name}[chunk]"));
+            self.line(&format!("for (int32_t chunk = 1; chunk < chunks; chunk++) {name} = {next};"));
+        }
+        for Accumulator { data, elem, .. } in &parallel.accumulators {
+            let name = self.name(*data);
+            let Elem::Prim(prim) = elem else { continue };
+            self.line(&format!("cw_merge_{}(ctx, {name}, loop.own_{name}, loop.count_{name}, chunks);", prim.name()));
+            self.line(&format!("cw_release(ctx, own_{name});"));
+        }
+    }
+
+    fn scalar_type(&self, local: Local) -> Prim {
+        match self.function.locals[local.0 as usize].ty {
+            Ty::Prim(prim) => prim,
+            _ => Prim::I64,
+        }
+    }
+}
+
+fn combined(combine: Combine, prim: Prim, total: &str, part: &str) -> String {
+    let binary = match combine {
+        Combine::Add => BinaryOp::Add,
+        Combine::Multiply => BinaryOp::Mul,
+        Combine::And => BinaryOp::And,
+        Combine::Or => BinaryOp::Or,
+        Combine::Xor => BinaryOp::Xor,
+        Combine::Minimum => BinaryOp::Min,
+        Combine::Maximum => BinaryOp::Max,
+    };
+    operation(PrimOp::Binary(binary, prim), &[total.to_owned(), part.to_owned()])
+}
+
+/// What changes nothing. Minus zero changes no sum.
+fn neutral(combine: Combine, prim: Prim) -> Const {
+    match (combine, prim) {
+        (Combine::Add, Prim::F64) => Const::F64(-0.0),
+        (Combine::Add, Prim::F32) => Const::F32(-0.0),
+        (Combine::Add | Combine::Or | Combine::Xor, prim) => Const::zero(prim),
+        (Combine::Multiply, prim) => Const::one(prim),
+        (Combine::And, prim) => Const::from_i128(prim, -1),
+        (Combine::Minimum, prim) => Const::greatest(prim),
+        (Combine::Maximum, prim) => Const::least(prim),
+    }
+}
