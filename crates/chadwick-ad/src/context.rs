@@ -21,6 +21,8 @@ pub struct Context<'p> {
     /// What reverse mode decides.
     pub notes: Vec<Note>,
     pub makings: Makings,
+    /// Sizes that the program states itself, per array and axis.
+    pub shapes: FxHashMap<Var, Vec<Option<Atom>>>,
     flows: Flows,
     additions: FxHashMap<Type, FunctionId>,
     zeros: FxHashMap<Type, FunctionId>,
@@ -43,6 +45,7 @@ impl<'p> Context<'p> {
             errors,
             notes,
             makings,
+            shapes: FxHashMap::default(),
             flows: Flows::default(),
             additions: FxHashMap::default(),
             zeros: FxHashMap::default(),

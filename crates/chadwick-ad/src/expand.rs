@@ -4,7 +4,8 @@ use crate::context::{Context, with_axis};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::report::Report;
 use crate::reverse::{Reverse, ReverseFunctions};
-use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Mode, Op, Program, Statement, Type, Var};
+use crate::split::Split;
+use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
@@ -42,7 +43,7 @@ struct Expander<'p> {
     states: FxHashMap<FunctionId, State>,
 }
 
-impl Expander<'_> {
+impl<'p> Expander<'p> {
     /// Expands the derivatives inside a function, once.
     fn function(&mut self, function: FunctionId, span: Span) {
         match self.states.get(&function) {
@@ -135,61 +136,52 @@ impl Expander<'_> {
         for (param, arg) in lambda.params.iter().zip(&parts.args) {
             self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
         }
-        let tangents: FxHashMap<_, _> = lambda
-            .params
-            .iter()
-            .zip(seeds)
-            .filter(|(param, _)| self.context.carries(&param.ty))
-            .map(|(param, seed)| (param.var, seed.clone()))
-            .collect();
-        for (param, seed) in lambda.params.iter().zip(seeds) {
-            if self.context.carries(&param.ty) {
-                self.context.check_seed(&Atom::Var(param.var), seed, "tangent", span);
-            }
-        }
-        let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let wanted = vec![true; lambda.results.len()];
-        let mut forward = Forward { context: &mut self.context, functions: &mut self.forward, active, tangents };
-        let mut values = forward.inline(&lambda.body, &wanted);
+        let mut values = self.with_seeds(&lambda, seeds, span).inline(&lambda.body, &wanted);
         if !with_primal {
             values.drain(..lambda.results.len());
         }
         values
     }
 
+    /// Forward mode for a function whose parameters have these tangents.
+    fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
+        let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
+        for (param, seed) in lambda.params.iter().zip(seeds) {
+            if self.context.carries(&param.ty) {
+                self.context.check_seed(&Atom::Var(param.var), seed, "tangent", span);
+                tangents.insert(param.var, seed.clone());
+            }
+        }
+        let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
+        Forward { context: &mut self.context, functions: &mut self.forward, active, tangents }
+    }
+
+    /// One primal run, then the tangent part for each seed.
     fn jmp(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
         let count = parts.count.clone().unwrap_or(Atom::i64(0));
-        let index = self.context.fresh("seed", Type::I64).var;
-        self.context.b.push_block();
-        let seeds = self.seeds_at(&parts.seeds, index, span);
-        let results = self.jvp(parts, &seeds, false, span);
-        let types: Vec<Type> = results.iter().map(|result| self.context.type_of(result)).collect();
-        let body = self.context.b.pop_block(results);
-        let primal = if parts.with_primal { self.primal(parts, span) } else { Vec::new() };
-        let inner = self.inner_sizes(&types, parts, span);
-        let space = vec![Axis { var: index, size: count }];
-        let types = types.iter().map(with_axis).collect();
-        let tangents = self.context.b.push(Op::Build { space, body, inner }, types, span);
-        self.bind(&statement.binders, [primal, tangents].concat(), span);
-    }
-
-    fn primal(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
         let lambda = self.context.copy_lambda(&parts.function);
         for (param, arg) in lambda.params.iter().zip(&parts.args) {
             self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
         }
-        lambda.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
-        lambda.body.results
-    }
-
-    /// Inner sizes of results that are only known once the function has run: with no seeds at all, from a run of the primal.
-    fn inner_sizes(&mut self, types: &[Type], parts: &Differentiate, span: Span) -> Vec<Vec<chadwick_core::Size>> {
-        if types.iter().all(|ty| ty.rank() == 0) {
-            return vec![Vec::new(); types.len()];
-        }
-        let primal = self.primal(parts, span);
-        primal.iter().map(|value| self.sizes_of(value, span)).collect()
+        let index = self.context.fresh("seed", Type::I64).var;
+        self.context.b.push_block();
+        let seeds = self.seeds_at(&parts.seeds, index, span);
+        let (primal, tangents) = {
+            let forward = self.with_seeds(&lambda, &seeds, span);
+            Split::new(forward).block(&lambda.body, &vec![true; lambda.results.len()])
+        };
+        let types: Vec<Type> = tangents.iter().map(|tangent| self.context.type_of(tangent)).collect();
+        let body = self.context.b.pop_block(tangents);
+        primal.into_iter().for_each(|statement| self.context.push_statement(statement));
+        let results = lambda.body.results;
+        let inner: Vec<_> = results.iter().map(|value| self.sizes_of(value, span)).collect();
+        let space = vec![Axis { var: index, size: count }];
+        let types = types.iter().map(with_axis).collect();
+        let tangents = self.context.b.push(Op::Build { space, body, inner }, types, span);
+        let values = if parts.with_primal { [results, tangents].concat() } else { tangents };
+        self.bind(&statement.binders, values, span);
     }
 
     fn sizes_of(&mut self, value: &Atom, span: Span) -> Vec<chadwick_core::Size> {

@@ -65,12 +65,12 @@ impl Forward<'_, '_> {
         self.active.contains(&binder.var) && self.context.carries(&binder.ty)
     }
 
-    fn mask(&self, binders: &[Binder]) -> Vec<bool> {
+    pub fn mask(&self, binders: &[Binder]) -> Vec<bool> {
         binders.iter().map(|binder| self.is_active(binder)).collect()
     }
 
     /// Binders for the tangents of the active ones.
-    fn tangent_binders(&mut self, binders: &[Binder]) -> Vec<Binder> {
+    pub fn tangent_binders(&mut self, binders: &[Binder]) -> Vec<Binder> {
         let active: Vec<Binder> = binders.iter().filter(|binder| self.is_active(binder)).cloned().collect();
         active
             .iter()
@@ -96,7 +96,7 @@ impl Forward<'_, '_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    pub fn statement(&mut self, statement: &Statement) {
         let span = statement.span;
         let is_function = |binder: &Binder| matches!(binder.ty, Type::Function(_)) && self.active.contains(&binder.var);
         if statement.binders.iter().any(is_function) {
@@ -264,30 +264,30 @@ impl Forward<'_, '_> {
     }
 
     fn arm(&mut self, arm: &Arm, scrutinee: &Atom, wanted: &[bool], span: Span) -> Arm {
-        let carrying: Vec<Binder> = arm.binders.iter().filter(|binder| self.context.carries(&binder.ty)).cloned().collect();
         self.context.b.push_block();
-        if let (Some(tangent), false) = (self.tangent(scrutinee), carrying.is_empty()) {
-            // The tangent has the constructor of the value; the other case never happens.
-            let inner: Vec<Binder> = arm.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
-            let pick = |binders: &[Binder]| -> Vec<Atom> {
-                let pairs = arm.binders.iter().zip(binders);
-                pairs.filter(|(own, _)| carrying.contains(own)).map(|(_, binder)| Atom::Var(binder.var)).collect()
-            };
-            let body = Block { statements: Vec::new(), results: pick(&inner) };
-            let otherwise = self
-                .context
-                .block(|context| carrying.iter().map(|binder| context.zero_like(&Atom::Var(binder.var), span)).collect());
-            let arms = vec![Arm { tag: arm.tag, binders: inner, body }];
-            let types = carrying.iter().map(|binder| binder.ty.clone()).collect();
-            let op = Op::Match { scrutinee: tangent, arms, otherwise: Some(otherwise) };
-            let tangents = self.context.b.push(op, types, span);
-            for (binder, tangent) in carrying.iter().zip(tangents) {
-                self.tangents.insert(binder.var, tangent);
-            }
-        }
+        self.payload_tangents(arm.tag, &arm.binders, scrutinee, span);
         let results = self.inline(&arm.body, wanted);
         let body = self.context.b.pop_block(results);
         Arm { tag: arm.tag, binders: arm.binders.clone(), body }
+    }
+
+    /// Emits the tangents of a payload: the tangent of the scrutinee has the constructor of the value; the other case never happens.
+    pub fn payload_tangents(&mut self, tag: u32, binders: &[Binder], scrutinee: &Atom, span: Span) {
+        let carrying: Vec<Binder> = binders.iter().filter(|binder| self.context.carries(&binder.ty)).cloned().collect();
+        let (Some(tangent), false) = (self.tangent(scrutinee), carrying.is_empty()) else { return };
+        let inner: Vec<Binder> = binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let pairs = binders.iter().zip(&inner);
+        let results = pairs.filter(|(own, _)| carrying.contains(own)).map(|(_, binder)| Atom::Var(binder.var)).collect();
+        let body = Block { statements: Vec::new(), results };
+        let otherwise =
+            self.context.block(|context| carrying.iter().map(|binder| context.zero_like(&Atom::Var(binder.var), span)).collect());
+        let arms = vec![Arm { tag, binders: inner, body }];
+        let types = carrying.iter().map(|binder| binder.ty.clone()).collect();
+        let op = Op::Match { scrutinee: tangent, arms, otherwise: Some(otherwise) };
+        let tangents = self.context.b.push(op, types, span);
+        for (binder, tangent) in carrying.iter().zip(tangents) {
+            self.tangents.insert(binder.var, tangent);
+        }
     }
 
     /// An associative operator on values with tangents: left values, left tangents, right values, right tangents.
@@ -487,9 +487,8 @@ impl Forward<'_, '_> {
         lambda.body.results.clone()
     }
 
-    /// A second accumulator takes the tangents.
-    fn with_accumulators(&mut self, statement: &Statement, handles: &[Binder], init: &[Atom], body: &Block) {
-        let span = statement.span;
+    /// Which accumulators have tangents, what those start from, and their handles.
+    pub fn tangent_handles(&mut self, handles: &[Binder], init: &[Atom], span: Span) -> (Vec<bool>, Vec<Atom>, Vec<Binder>) {
         let mask: Vec<bool> =
             handles.iter().map(|handle| handle_content(handle).is_some_and(|ty| self.context.carries(&ty))).collect();
         let tangent_init: Vec<Atom> =
@@ -504,6 +503,13 @@ impl Forward<'_, '_> {
                 tangent
             })
             .collect();
+        (mask, tangent_init, tangent_handles)
+    }
+
+    /// A second accumulator takes the tangents.
+    fn with_accumulators(&mut self, statement: &Statement, handles: &[Binder], init: &[Atom], body: &Block) {
+        let span = statement.span;
+        let (mask, tangent_init, tangent_handles) = self.tangent_handles(handles, init, span);
         let (final_binders, result_binders) = statement.binders.split_at(handles.len().min(statement.binders.len()));
         let wanted = self.mask(result_binders);
         let body = self.block(body, &wanted);

@@ -10,6 +10,8 @@ mod report;
 mod reverse;
 mod saved;
 mod seeds;
+mod split;
+mod tape;
 
 pub use activity::check_derivatives;
 pub use expand::{expand, expand_with_report};

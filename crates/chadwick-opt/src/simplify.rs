@@ -10,12 +10,13 @@ mod hoist;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
-use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Op, Prim, PrimOp, Program, Statement, Type, Var};
+use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, Var};
 use chadwick_source::Name;
 
 /// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
 pub fn simplify(program: &mut Program, hints: Hints) {
-    let mut pass = Simplify { facts: Facts::new(program), hints, names: std::mem::take(&mut program.var_names) };
+    let integers_vary = hints == Hints::Keep && program.functions.iter().any(|function| varies_integers(&function.body, program));
+    let mut pass = Simplify { facts: Facts::new(program), hints, integers_vary, names: std::mem::take(&mut program.var_names) };
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
         program.functions[at].body = pass.block(body);
@@ -33,8 +34,47 @@ pub enum Hints {
 struct Simplify {
     facts: Facts,
     hints: Hints,
+    /// Whether integers may have derivatives that are still to come: then equal ones are not the same.
+    integers_vary: bool,
     /// What the source calls each variable of the program.
     names: Vec<Name>,
+}
+
+/// Whether something is differentiated by integers.
+fn varies_integers(block: &Block, program: &Program) -> bool {
+    block.statements.iter().any(|statement| {
+        let by_integers = match &statement.op {
+            Op::Differentiate(parts) => {
+                parts.function.params.iter().any(|param| has_integers(&param.ty, program, &mut Vec::new()))
+            }
+            _ => false,
+        };
+        by_integers || statement.op.scopes().iter().any(|scope| varies_integers(scope.block, program))
+    })
+}
+
+fn has_integers(ty: &Type, program: &Program, seen: &mut Vec<TypeId>) -> bool {
+    let is_integer = |prim: Prim| !prim.is_float() && prim != Prim::Bool;
+    match ty {
+        Type::Prim(prim) => is_integer(*prim),
+        Type::Array(array) => match &array.element {
+            Element::Prim(prim) => is_integer(*prim),
+            Element::Unit => false,
+            Element::Boxed(ty) => has_integers(ty, program, seen),
+        },
+        Type::Sum(constructors) => {
+            constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| has_integers(ty, program, seen))
+        }
+        Type::Named(id) => {
+            if seen.contains(id) {
+                return false;
+            }
+            seen.push(*id);
+            let constructors = program.types.get(id.0 as usize).map_or(&[][..], |named| named.constructors.as_slice());
+            constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| has_integers(ty, program, seen))
+        }
+        Type::Function(_) | Type::Accumulator(_) => false,
+    }
 }
 
 /// What becomes of a statement.
@@ -123,6 +163,11 @@ impl Simplify {
         out.push(statement);
     }
 
+    /// Whether the number has no derivative: a literal or a length.
+    fn is_constant(&self, atom: &Atom) -> bool {
+        matches!(atom, Atom::Const(_)) || matches!(self.facts.definition(atom), Some(Op::Dim { .. }))
+    }
+
     /// From here on the condition is known.
     fn assume(&mut self, condition: &Atom, value: bool) {
         let Atom::Var(var) = condition else { return };
@@ -130,6 +175,7 @@ impl Simplify {
             && let Some(Op::Prim(PrimOp::Compare(CompareOp::Equal, prim), args)) = self.facts.definition(condition)
             && !prim.is_float()
             && let [left, right] = args.as_slice()
+            && (!self.integers_vary || (self.is_constant(left) && self.is_constant(right)))
         {
             let (left, right) = (self.facts.resolve(left), self.facts.resolve(right));
             match (&left, &right) {

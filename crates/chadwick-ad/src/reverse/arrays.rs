@@ -4,6 +4,7 @@
 //! each such variable that has none yet, starting from what was contributed so far.
 
 use super::{Cotangent, Cotangents, Reverse};
+use crate::tape::any_sizes;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Statement, Type, Var};
 use chadwick_source::{Name, Span};
@@ -156,7 +157,7 @@ impl Reverse<'_, '_> {
             .results
             .iter()
             .map(|result| {
-                let ty = super::control::any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; rank]);
+                let ty = any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; rank]);
                 self.context.fresh("", ty)
             })
             .collect();
@@ -244,7 +245,7 @@ impl Reverse<'_, '_> {
             constant => constant.clone(),
         };
         let otherwise = self.context.b.pop_block(vec![zero]);
-        let ty = super::control::any_sizes(&self.context.type_of(&value));
+        let ty = any_sizes(&self.context.type_of(&value));
         let op = Op::If { condition: inside, then, otherwise };
         self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
     }
@@ -272,7 +273,7 @@ impl Reverse<'_, '_> {
                     own.insert(var, Cotangent::Handle(handle.clone(), path.clone()));
                 }
                 _ => {
-                    let ty = Type::Accumulator(Rc::new(super::control::any_sizes(&self.context.var_type(var))));
+                    let ty = Type::Accumulator(Rc::new(any_sizes(&self.context.var_type(var))));
                     let handle = self.context.fresh(Name::from(format!("{}_ct", self.context.name(var))), ty);
                     own.insert(var, Cotangent::Handle(Atom::Var(handle.var), Vec::new()));
                     opened.push((var, handle));
@@ -283,9 +284,9 @@ impl Reverse<'_, '_> {
         seed(self, &mut own);
         let forward = self.split_repeated(body, &axes, &mut own);
         let dual = self.context.b.pop_block(Vec::new());
-        let needs = self.needs(&forward, &dual, &[], &axes);
+        let needs = self.context.needs(&forward, &dual, &[], &axes);
         let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
-        let kept = self.keep(&needs.saved, forward, &moving, span);
+        let kept = self.context.keep(&needs.saved, forward, &moving, span);
         let again = needs.again;
         Parallel {
             space: space.to_vec(),
@@ -316,10 +317,7 @@ impl Reverse<'_, '_> {
         self.context.b.push_block();
         let mut replace: Vec<(Var, Atom)> =
             split.space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
-        for ((var, tape), is_boxed) in split.saved.iter().zip(tapes).zip(&split.boxed) {
-            let value = self.context.emit_one(Op::Index { array: Atom::Var(tape.var), indices: indices.clone() }, span);
-            replace.push((*var, if *is_boxed { self.unbox(value, *var, span) } else { value }));
-        }
+        replace.extend(self.context.read_tapes(&split.saved, tapes, &split.boxed, &indices, span));
         let whole = Block { statements: [split.again.clone(), split.dual.statements.clone()].concat(), results: Vec::new() };
         let copy = self.context.copy_block(&whole, replace);
         copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
@@ -331,7 +329,7 @@ impl Reverse<'_, '_> {
         }
         let handles: Vec<Binder> = split.opened.iter().map(|(_, handle)| handle.clone()).collect();
         let body = Block { statements: vec![each], results: Vec::new() };
-        let types = split.opened.iter().map(|(var, _)| super::control::any_sizes(&self.context.var_type(*var))).collect();
+        let types = split.opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var))).collect();
         let finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
         for ((var, _), last) in split.opened.iter().zip(finals) {
             cotangents.insert(*var, Cotangent::Value(last));

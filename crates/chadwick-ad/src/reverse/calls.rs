@@ -5,6 +5,7 @@
 
 use super::{Cotangent, Cotangents, Reverse, SplitFunction};
 use crate::context::Context;
+use crate::tape::any_sizes;
 use chadwick_core::{
     Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition,
     TypeId, Var,
@@ -46,7 +47,7 @@ impl Reverse<'_, '_> {
                 dual_args.push(value.clone());
                 continue;
             }
-            let ty = super::control::any_sizes(&self.context.var_type(*var));
+            let ty = any_sizes(&self.context.var_type(*var));
             if !self.is_accumulated(&ty) {
                 returned.push(arg.clone());
                 continue;
@@ -75,7 +76,7 @@ impl Reverse<'_, '_> {
             let results = self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types.clone(), span);
             let body = self.context.b.pop_block(results);
             let handles: Vec<Binder> = opened.iter().map(|(_, handle)| handle.clone()).collect();
-            let finals = opened.iter().map(|(var, _)| super::control::any_sizes(&self.context.var_type(*var)));
+            let finals = opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var)));
             let all_types = finals.chain(types).collect();
             let mut all = self.context.b.push(Op::WithAccumulators { handles, init, body }, all_types, span);
             let results = all.split_off(opened.len());
@@ -124,7 +125,7 @@ impl Reverse<'_, '_> {
         let mut seeds = Vec::new();
         for ((result, wanted), ty) in lambda.body.results.iter().zip(&results).zip(&lambda.results) {
             if *wanted {
-                let seed = self.context.fresh("ct", super::control::any_sizes(ty));
+                let seed = self.context.fresh("ct", any_sizes(ty));
                 seeds.push((result.clone(), Atom::Var(seed.var)));
                 dual_params.push(seed);
             }
@@ -134,12 +135,12 @@ impl Reverse<'_, '_> {
         let mut finals = FxHashMap::default();
         for param in &active_params {
             if let Type::Accumulator(content) = &param.ty {
-                let value = self.context.fresh("ct", super::control::any_sizes(content));
+                let value = self.context.fresh("ct", any_sizes(content));
                 finals.insert(param.var, Atom::Var(value.var));
                 dual_params.push(value);
                 continue;
             }
-            let ty = super::control::any_sizes(&param.ty);
+            let ty = any_sizes(&param.ty);
             if self.is_accumulated(&ty) {
                 let name = Name::from(format!("{}_ct", self.context.name(param.var)));
                 let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
@@ -160,10 +161,11 @@ impl Reverse<'_, '_> {
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
         let active = self.context.active_variables(&lambda.body, inputs, true);
-        let shapes = FxHashMap::default();
-        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), shapes, finals };
+        let outer_shapes = std::mem::take(&mut self.context.shapes);
+        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
-        let payload: Vec<Type> = saved.iter().map(|var| super::control::any_sizes(&self.context.var_type(*var))).collect();
+        self.context.shapes = outer_shapes;
+        let payload: Vec<Type> = saved.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
         self.context.b.program_mut().types[tape.0 as usize].constructors =
             vec![Constructor { name: Name::from("tape"), payload: payload.clone() }];
 
@@ -205,7 +207,7 @@ impl Reverse<'_, '_> {
         let results = returned.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
         let dual = self.context.b.pop_block(results);
         let forward = self.place_sizes(forward, &params);
-        let needs = self.needs(&forward, &dual, &params, &[]);
+        let needs = self.context.needs(&forward, &dual, &params, &[]);
         let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
         (forward, needs.saved, whole)
     }
@@ -224,7 +226,7 @@ impl Reverse<'_, '_> {
         }
         let tape = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
         let tapes: Vec<Binder> =
-            custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", super::control::any_sizes(ty))).collect();
+            custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", any_sizes(ty))).collect();
         let mut rule_args: Vec<Atom> = match custom.kind {
             CustomKind::Vjp => statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect(),
             _ => tapes.iter().map(|binder| Atom::Var(binder.var)).collect(),
@@ -335,7 +337,7 @@ impl Reverse<'_, '_> {
                     let body = Block { statements: Vec::new(), results: vec![Atom::Var(chosen.var)] };
                     // The final cotangent has the constructor into which something was added.
                     let otherwise =
-                        self.unreachable(std::slice::from_ref(&chosen.ty), "a cotangent of another constructor", span);
+                        self.context.unreachable(std::slice::from_ref(&chosen.ty), "a cotangent of another constructor", span);
                     let arms = vec![Arm { tag: *tag, binders, body }];
                     let op = Op::Match { scrutinee: part, arms, otherwise: Some(otherwise) };
                     self.context.b.push(op, vec![chosen.ty], span).into_iter().next().unwrap_or(Atom::i64(0))

@@ -1,17 +1,11 @@
 //! Duals of conditionals, matches, loops, parallel pairs and recomputed blocks.
 
-use super::tape::{Needs, has_default};
 use super::{Cotangent, Cotangents, Reverse};
-use crate::context::{boxed, with_axis};
 use crate::report::NoteKind;
+use crate::tape::{Needs, any_sizes};
 use chadwick_core::visit::free_variables;
-use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, PathStep, Prim, PrimOp, Size,
-    Statement, Type, Var,
-};
-use chadwick_source::{Name, Span};
-use rustc_hash::FxHashSet;
-use std::rc::Rc;
+use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, PathStep, Statement, Type, Var};
+use chadwick_source::Span;
 
 /// One branch after the split.
 struct Branch {
@@ -21,13 +15,6 @@ struct Branch {
     results: Vec<Atom>,
     dual: Vec<Statement>,
     cotangents: Cotangents,
-}
-
-/// A place on the tape of a conditional, shared by the branches.
-struct Slot {
-    binder: Binder,
-    /// Whether the value is wrapped as an option because its type has no default.
-    optional: bool,
 }
 
 impl Reverse<'_, '_> {
@@ -121,14 +108,17 @@ impl Reverse<'_, '_> {
             .map(|(branch, dual)| {
                 let bound: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
                 // The payload is at hand in the dual, which matches the same value again.
-                self.needs(&branch.forward, dual, &bound, &bound)
+                self.context.needs(&branch.forward, dual, &bound, &bound)
             })
             .collect();
-        let slots = self.slots(&needs);
+        let slots = self.context.slots(&needs);
 
         // The forward statement fills the slots.
-        let blocks: Vec<Block> =
-            branches.iter().zip(&needs).map(|(branch, needs)| self.filled(branch, needs, &slots, span)).collect();
+        let blocks: Vec<Block> = branches
+            .iter()
+            .zip(&needs)
+            .map(|(branch, needs)| self.context.filled(&branch.forward, &branch.results, needs, &slots, span))
+            .collect();
         let binders = [statement.binders.clone(), slots.iter().map(|slot| slot.binder.clone()).collect()].concat();
         let forward = rebuilt(&statement.op, &branches, blocks);
 
@@ -137,7 +127,7 @@ impl Reverse<'_, '_> {
             .iter()
             .zip(duals)
             .zip(&needs)
-            .map(|((branch, dual), needs)| self.emptied(branch, dual, needs, &slots, span))
+            .map(|((branch, dual), needs)| self.context.emptied(&branch.binders, dual, needs, &slots, span))
             .collect();
         let mut types: Vec<Type> = touched.iter().map(|var| self.context.var_type(*var)).collect();
         if let Some(scrutinee) = &scrutinee {
@@ -243,139 +233,6 @@ impl Reverse<'_, '_> {
         }
     }
 
-    /// Slots for what the branches keep; branches share slots of one type. What has no default shares one slot in its branch, so that a
-    /// branch inside a branch adds no slot.
-    fn slots(&mut self, needs: &[Needs]) -> Vec<Slot> {
-        let mut slots: Vec<Slot> = Vec::new();
-        for need in needs {
-            let mut used = vec![false; slots.len()];
-            for (ty, optional) in self.slot_types(need) {
-                let free = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty);
-                match free {
-                    Some(at) => used[at] = true,
-                    None => {
-                        slots.push(Slot { binder: self.context.fresh("tape", ty), optional });
-                        used.push(true);
-                    }
-                }
-            }
-        }
-        slots
-    }
-
-    /// The types of the slots that a branch needs: one for each variable with a default, one for all the others.
-    fn slot_types(&self, needs: &Needs) -> Vec<(Type, bool)> {
-        let types: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
-        let (plain, others): (Vec<Type>, Vec<Type>) = types.into_iter().partition(has_default);
-        let group = (!others.is_empty()).then(|| (option_of(others), true));
-        plain.into_iter().map(|ty| (ty, false)).chain(group).collect()
-    }
-
-    /// Which slot holds each kept variable of a branch.
-    fn assignment(&self, needs: &Needs, slots: &[Slot]) -> Vec<usize> {
-        let mut used = vec![false; slots.len()];
-        let mut places = self.slot_types(needs).into_iter().map(|(ty, _)| {
-            let at = slots.iter().zip(&used).position(|(slot, used)| !*used && slot.binder.ty == ty).unwrap_or(0);
-            used[at] = true;
-            at
-        });
-        let is_plain = |var: &Var| has_default(&self.context.var_type(*var));
-        let plain: Vec<usize> = places.by_ref().take(needs.saved.iter().filter(|var| is_plain(var)).count()).collect();
-        let (mut plain, group) = (plain.into_iter(), places.next().unwrap_or(0));
-        needs.saved.iter().map(|var| if is_plain(var) { plain.next().unwrap_or(0) } else { group }).collect()
-    }
-
-    fn filled(&mut self, branch: &Branch, needs: &Needs, slots: &[Slot], span: Span) -> Block {
-        let assignment = self.assignment(needs, slots);
-        self.context.b.push_block();
-        branch.forward.iter().for_each(|statement| self.context.push_statement(statement.clone()));
-        let mut contents: Vec<Vec<Atom>> = vec![Vec::new(); slots.len()];
-        for (var, at) in needs.saved.iter().zip(assignment) {
-            contents[at].push(Atom::Var(*var));
-        }
-        let slot_values: Vec<Atom> = contents
-            .into_iter()
-            .zip(slots)
-            .map(|(mut content, slot)| match (content.is_empty(), slot.optional) {
-                (true, _) => self.default_value(&slot.binder.ty, span),
-                (false, false) => content.swap_remove(0),
-                (false, true) => {
-                    self.context.construct(&slot.binder.ty, 1, content, span).into_iter().next().unwrap_or(Atom::i64(0))
-                }
-            })
-            .collect();
-        self.context.b.pop_block([branch.results.clone(), slot_values].concat())
-    }
-
-    /// What stands in a slot that a branch does not use.
-    fn default_value(&mut self, ty: &Type, span: Span) -> Atom {
-        match ty {
-            Type::Prim(prim) => Atom::Const(Const::zero(*prim)),
-            Type::Array(array) => {
-                let element = array.element.as_type().unwrap_or(Type::BOOL).array(array.dims[1..].iter().copied());
-                let inner = vec![Size::Known(Atom::i64(0)); array.dims.len() - 1];
-                let op = Op::ArrayLiteral { ty: element, elements: Vec::new(), inner };
-                self.context.b.push(op, vec![ty.clone()], span).into_iter().next().unwrap_or(Atom::i64(0))
-            }
-            other => self.context.construct(other, 0, Vec::new(), span).into_iter().next().unwrap_or(Atom::i64(0)),
-        }
-    }
-
-    fn emptied(&mut self, branch: &Branch, dual: Block, needs: &Needs, slots: &[Slot], span: Span) -> (Vec<Binder>, Block) {
-        let assignment = self.assignment(needs, slots);
-        let binders: Vec<Binder> = branch.binders.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
-        let mut replace: Vec<(Var, Atom)> =
-            branch.binders.iter().zip(&binders).map(|(old, new)| (old.var, Atom::Var(new.var))).collect();
-        self.context.b.push_block();
-        for (at, slot) in slots.iter().enumerate() {
-            let held = needs.saved.iter().zip(&assignment).filter(|(_, place)| **place == at).map(|(var, _)| *var);
-            let held: Vec<Var> = held.collect();
-            let value = Atom::Var(slot.binder.var);
-            match slot.optional && !held.is_empty() {
-                true => replace.extend(held.iter().copied().zip(self.unwrap_option(value, &held, span))),
-                false => replace.extend(held.into_iter().map(|var| (var, value.clone()))),
-            }
-        }
-        let whole = Block { statements: [needs.again.clone(), dual.statements].concat(), results: dual.results };
-        let copy = self.context.copy_block(&whole, replace);
-        copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
-        (binders, self.context.b.pop_block(copy.results))
-    }
-
-    fn unwrap_option(&mut self, option: Atom, vars: &[Var], span: Span) -> Vec<Atom> {
-        let types: Vec<Type> = vars.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
-        let contents: Vec<Binder> = types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
-        let results = contents.iter().map(|content| Atom::Var(content.var)).collect();
-        // The branch that filled the slot is the branch that reads it: the empty option never comes.
-        let otherwise = self.unreachable(&types, "an empty place on the tape", span);
-        let arms = vec![Arm { tag: 1, binders: contents, body: Block { statements: Vec::new(), results } }];
-        self.context.b.push(Op::Match { scrutinee: option, arms, otherwise: Some(otherwise) }, types, span)
-    }
-
-    /// A block with results of these types that fails if it is ever reached.
-    pub(super) fn unreachable(&mut self, types: &[Type], what: &str, span: Span) -> Block {
-        let message = vec![chadwick_core::MessagePart::Text(what.to_owned())];
-        let fail = Statement { binders: Vec::new(), op: Op::Assert { condition: Atom::bool(false), message }, span };
-        self.context.b.push_block();
-        self.context.push_statement(fail);
-        let values = types.iter().map(|ty| self.impossible(ty, span)).collect();
-        self.context.b.pop_block(values)
-    }
-
-    /// Some value of a type, for a place that is never reached: an endless loop would be one, a call of itself is another.
-    fn impossible(&mut self, ty: &Type, span: Span) -> Atom {
-        if has_default(ty) {
-            return self.default_value(ty, span);
-        }
-        let function = self.context.reserve(Name::from("impossible"), Vec::new(), vec![ty.clone()], span);
-        let binder = self.context.fresh("", ty.clone());
-        let result = Atom::Var(binder.var);
-        let op = Op::Call { function, args: Vec::new() };
-        let body = Block { statements: vec![Statement { binders: vec![binder], op: op.clone(), span }], results: vec![result] };
-        self.context.b.program_mut().functions[function.0 as usize].body = body;
-        self.context.b.push(op, vec![ty.clone()], span).into_iter().next().unwrap_or(Atom::i64(0))
-    }
-
     // --------------------------------------------------------------------------------------------------------------- loops
 
     /// The dual of a loop runs backwards over what the forward loop recorded; it carries the cotangents of the state and of the variables
@@ -452,45 +309,14 @@ impl Reverse<'_, '_> {
             LoopForm::For { index, .. } => vec![index.var],
             LoopForm::While { .. } => Vec::new(),
         };
-        let needs = self.needs(&forward, &dual, &params, &given);
+        let needs = self.context.needs(&forward, &dual, &params, &given);
         let carried = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
         let moving: Vec<(Var, Atom)> = carried.chain(given.iter().map(|index| (*index, Atom::Var(*index)))).collect();
-        let kept = self.keep(&needs.saved, forward, &moving, span);
-        let body_results =
-            [parts.body.results[..carry_count].to_vec(), parts.body.results[carry_count..].to_vec(), kept.values.clone()]
-                .concat();
-        let emits = [parts.emits.clone(), kept.inner.clone()].concat();
-        let body = Block { statements: kept.forward, results: body_results };
-        let forward_loop = Loop {
-            carry: parts.carry.clone(),
-            initial: parts.initial.clone(),
-            form: parts.form.clone(),
-            body,
-            emits,
-            counted: parts.counted || matches!(parts.form, LoopForm::While { .. }),
-            hints: LoopHints { stripmine: None, ..parts.hints.clone() },
-        };
-        let tapes: Vec<Binder> = kept.types.iter().map(|ty| self.context.fresh("tape", with_axis(ty))).collect();
-        let (carry_binders, rest) = statement.binders.split_at(carry_count);
-        let (count_binders, emit_binders) = rest.split_at(emit_start - carry_count);
-        // A bound tells the number of iterations; a condition has to be counted.
-        let mut count_binders = count_binders.to_vec();
-        let count = match &parts.form {
-            LoopForm::For { index, bound } => match index.ty.as_prim() {
-                Some(Prim::I64) | None => bound.clone(),
-                Some(from) => self.context.prim(PrimOp::Convert { from, to: Prim::I64 }, vec![bound.clone()], span),
-            },
-            LoopForm::While { .. } => {
-                if count_binders.is_empty() {
-                    count_binders.push(self.context.fresh("trips", Type::I64));
-                }
-                Atom::Var(count_binders[0].var)
-            }
-        };
+        let kept = self.context.keep(&needs.saved, forward, &moving, span);
+        let (forward_statement, tapes, count) = self.context.recording_loop(statement, parts, &kept);
         if let (LoopForm::While { .. }, Some(bound)) = (&parts.form, parts.hints.bound) {
             self.check_bound(&count, bound, span);
         }
-        let binders = [carry_binders.to_vec(), count_binders, emit_binders.to_vec(), tapes.clone()].concat();
 
         // The dual loop: step `j` is iteration `count - 1 - j`.
         let step = self.context.fresh("j", Type::I64);
@@ -498,17 +324,8 @@ impl Reverse<'_, '_> {
         let last = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), span);
         let at = self.context.i64_op(BinaryOp::Sub, last, Atom::Var(step.var), span);
         let mut replace = vec![(position.var, at.clone())];
-        if let LoopForm::For { index, .. } = &parts.form {
-            let original = match index.ty.as_prim() {
-                Some(Prim::I64) | None => at.clone(),
-                Some(to) => self.context.prim(PrimOp::Convert { from: Prim::I64, to }, vec![at.clone()], span),
-            };
-            replace.push((index.var, original));
-        }
-        for ((var, tape), is_boxed) in needs.saved.iter().zip(&tapes).zip(&kept.boxed) {
-            let value = self.context.emit_one(Op::Index { array: Atom::Var(tape.var), indices: vec![at.clone()] }, span);
-            replace.push((*var, if *is_boxed { self.unbox(value, *var, span) } else { value }));
-        }
+        replace.extend(self.context.index_at(parts, &at, span));
+        replace.extend(self.context.read_tapes(&needs.saved, &tapes, &kept.boxed, std::slice::from_ref(&at), span));
         let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
         let copy = self.context.copy_block(&whole, replace);
         copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
@@ -530,56 +347,7 @@ impl Reverse<'_, '_> {
         for (at, result) in active_carry.iter().zip(&results) {
             self.add(cotangents, &parts.initial[*at], result.clone(), span);
         }
-        Statement { binders, op: Op::Loop(Box::new(forward_loop)), span }
-    }
-
-    /// How kept values of a body are recorded: arrays of varying shape go into boxes. `moving` are the variables that each iteration has its
-    /// own of, with what they are in the next: the state, and indices, which are nothing else's.
-    pub(super) fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, moving: &[(Var, Atom)], span: Span) -> Kept {
-        let mut kept = Kept { forward: Vec::new(), values: Vec::new(), types: Vec::new(), inner: Vec::new(), boxed: Vec::new() };
-        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, moving, &mut Vec::new())).collect();
-        let inside: FxHashSet<Var> = forward
-            .iter()
-            .flat_map(|statement| &statement.binders)
-            .map(|binder| binder.var)
-            .chain(moving.iter().map(|(var, _)| *var))
-            .collect();
-        self.context.b.push_block();
-        forward.into_iter().for_each(|statement| self.context.push_statement(statement));
-        for (var, regular) in saved.iter().zip(regular) {
-            let ty = self.context.var_type(*var);
-            let is_array = ty.rank() > 0;
-            if is_array && !regular {
-                let ty = boxed(any_sizes(&ty));
-                let value = self.context.construct(&ty, 0, vec![Atom::Var(*var)], span).into_iter().next();
-                kept.values.push(value.unwrap_or(Atom::i64(0)));
-                kept.types.push(ty);
-                kept.inner.push(Vec::new());
-                kept.boxed.push(true);
-            } else {
-                kept.values.push(Atom::Var(*var));
-                let shape = self.shapes.get(var).cloned().unwrap_or_default();
-                let size = |axis: usize| match shape.get(axis).cloned().flatten() {
-                    Some(Atom::Var(size)) if inside.contains(&size) => Size::FromValue,
-                    Some(size) => Size::Known(size),
-                    None => Size::FromValue,
-                };
-                kept.inner.push((0..ty.rank()).map(size).collect());
-                kept.types.push(any_sizes(&ty));
-                kept.boxed.push(false);
-            }
-        }
-        kept.forward = self.context.b.pop_block(Vec::new()).statements;
-        kept
-    }
-
-    pub(super) fn unbox(&mut self, value: Atom, var: Var, span: Span) -> Atom {
-        let ty = any_sizes(&self.context.var_type(var));
-        let content = self.context.fresh("", ty.clone());
-        let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
-        let arms = vec![Arm { tag: 0, binders: vec![content], body }];
-        let op = Op::Match { scrutinee: value, arms, otherwise: None };
-        self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
+        forward_statement
     }
 
     // ------------------------------------------------------------------------------------------- parallel pairs, recomputation
@@ -617,7 +385,7 @@ impl Reverse<'_, '_> {
         }
         let forward = self.split(block, &[], cotangents);
         let dual = self.context.b.pop_block(Vec::new());
-        let needs = self.needs(&forward, &dual, &[], &[]);
+        let needs = self.context.needs(&forward, &dual, &[], &[]);
         let tapes: Vec<Binder> = needs.saved.iter().map(|var| self.context.fresh("tape", self.context.var_type(*var))).collect();
         let replace: Vec<(Var, Atom)> = needs.saved.iter().zip(&tapes).map(|(var, tape)| (*var, Atom::Var(tape.var))).collect();
         let whole = Block { statements: [needs.again.clone(), dual.statements].concat(), results: Vec::new() };
@@ -663,30 +431,6 @@ impl Reverse<'_, '_> {
         dual.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
         statement.clone()
     }
-}
-
-/// Recorded values of a body.
-pub(super) struct Kept {
-    pub forward: Vec<Statement>,
-    pub values: Vec<Atom>,
-    pub types: Vec<Type>,
-    pub inner: Vec<Vec<Size>>,
-    pub boxed: Vec<bool>,
-}
-
-/// The type without what it knows of sizes.
-pub(super) fn any_sizes(ty: &Type) -> Type {
-    match ty {
-        Type::Array(array) => {
-            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
-        }
-        other => other.clone(),
-    }
-}
-
-fn option_of(types: Vec<Type>) -> Type {
-    let constructors = [("none", Vec::new()), ("some", types)];
-    Type::Sum(Rc::from(constructors.map(|(name, payload)| Constructor { name: Name::from(name), payload })))
 }
 
 /// The conditional with other blocks.

@@ -3,6 +3,7 @@
 
 use super::Reverse;
 use crate::report::NoteKind;
+use crate::tape::any_sizes;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
     Statement, Type,
@@ -71,8 +72,7 @@ impl Reverse<'_, '_> {
         }
         inner.extend(op.body.statements.clone());
         carry.iter().for_each(|binder| self.mark(binder));
-        let carry: Vec<Binder> =
-            carry.iter().map(|binder| Binder { var: binder.var, ty: super::control::any_sizes(&binder.ty) }).collect();
+        let carry: Vec<Binder> = carry.iter().map(|binder| Binder { var: binder.var, ty: any_sizes(&binder.ty) }).collect();
         carry.iter().for_each(|binder| self.context.b.declare(binder.var, binder.ty.clone()));
         let mut results = op.body.results.clone();
         let mut emits = Vec::new();
@@ -114,8 +114,7 @@ impl Reverse<'_, '_> {
     ) -> Vec<Statement> {
         let mut statements = Vec::new();
         let (index, bound, start) = self.flat_index(space, &mut statements, span);
-        let carry: Vec<Binder> =
-            statement.binders.iter().map(|binder| self.context.fresh("", super::control::any_sizes(&binder.ty))).collect();
+        let carry: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", any_sizes(&binder.ty))).collect();
         carry.iter().for_each(|binder| self.mark(binder));
         let (indices, values) = body.results.split_at(rank);
         self.context.b.push_block();

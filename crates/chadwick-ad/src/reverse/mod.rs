@@ -14,11 +14,10 @@ mod desugar;
 mod scalars;
 mod select;
 mod stripmine;
-mod tape;
 
 use crate::context::Context;
 use crate::report::NoteKind;
-use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, Size, SliceDim, Statement, Type, TypeId, Var};
+use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,8 +51,6 @@ pub struct Reverse<'c, 'p> {
     active: FxHashSet<Var>,
     /// Sizes that duals ask for: array, axis, and the variable that holds it in the forward part.
     sizes: Vec<(Var, usize, Var)>,
-    /// Sizes that the program states itself, per array and axis.
-    shapes: FxHashMap<Var, Vec<Option<Atom>>>,
     /// What was accumulated in the end, for accumulators of the program being differentiated.
     finals: FxHashMap<Var, Atom>,
 }
@@ -64,7 +61,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
         let inputs: Vec<Var> = inputs.collect();
         let active = context.active_variables(&lambda.body, inputs, true);
-        Reverse { context, functions, active, sizes: Vec::new(), shapes: FxHashMap::default(), finals: FxHashMap::default() }
+        context.shapes.clear();
+        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default() }
     }
 
     /// Emits both parts into the current block; returns the results and the cotangents of the parameters.
@@ -126,14 +124,14 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 }
             }
             for statement in &statements {
-                self.note_shapes(statement);
+                self.context.note_shapes(statement);
                 self.context.makings.statement(statement);
             }
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
             forward.reverse();
             let forward = flattened(forward);
-            forward.iter().for_each(|statement| self.note_shapes(statement));
+            forward.iter().for_each(|statement| self.context.note_shapes(statement));
             self.place_sizes(forward, params)
         })
     }
@@ -173,7 +171,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// The length of an array's axis, as a variable of the forward part: the dual need not keep the array for it.
     fn size_of(&mut self, array: Var, axis: usize) -> Atom {
-        if let Some(Some(size)) = self.shapes.get(&array).and_then(|shape| shape.get(axis)) {
+        if let Some(Some(size)) = self.context.shapes.get(&array).and_then(|shape| shape.get(axis)) {
             return size.clone();
         }
         if let Some((_, _, var)) = self.sizes.iter().find(|(known, known_axis, _)| *known == array && *known_axis == axis) {
@@ -182,40 +180,6 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let var = self.context.fresh("n", Type::I64).var;
         self.sizes.push((array, axis, var));
         Atom::Var(var)
-    }
-
-    /// Notes the sizes that a statement states for its results, so that no array need be asked for them.
-    fn note_shapes(&mut self, statement: &Statement) {
-        for (at, binder) in statement.binders.iter().enumerate().filter(|(_, binder)| binder.ty.rank() > 0) {
-            let shape = |array: &Atom| match array {
-                Atom::Var(var) => self.shapes.get(var).cloned().unwrap_or_default(),
-                Atom::Const(_) => Vec::new(),
-            };
-            let shape: Vec<Option<Atom>> = match &statement.op {
-                Op::Copy(atoms) => atoms.get(at).map(shape).unwrap_or_default(),
-                Op::Build { space, inner, .. } => {
-                    let outer = space.iter().map(|axis| Some(axis.size.clone()));
-                    let inner = inner.get(at).into_iter().flatten().map(|size| match size {
-                        Size::Known(atom) => Some(atom.clone()),
-                        Size::FromValue => None,
-                    });
-                    outer.chain(inner).collect()
-                }
-                Op::Update { array, .. } => shape(array),
-                Op::Index { array, indices } => shape(array).into_iter().skip(indices.len()).collect(),
-                Op::Transpose { array, permutation } => {
-                    let shape = shape(array);
-                    permutation.iter().map(|axis| shape.get(*axis).cloned().flatten()).collect()
-                }
-                Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.get(at).map(shape).unwrap_or_default(),
-                Op::Scan { axis, .. } => vec![Some(axis.size.clone())],
-                Op::Reshape { dims, .. } => dims.iter().cloned().map(Some).collect(),
-                _ => continue,
-            };
-            // A negative number stands for a size that only the value knows.
-            let is_known = |size: &Atom| !matches!(size, Atom::Const(Const::I64(..0)));
-            self.shapes.insert(binder.var, shape.into_iter().map(|size| size.filter(is_known)).collect());
-        }
     }
 
     fn sizes_of(&mut self, array: Var) -> Vec<Atom> {

@@ -1,0 +1,55 @@
+//! Many directions share one run of the primal: each further direction costs what the tangents cost and nothing else.
+
+use chadwick::Program;
+use chadwick::compile::Engine;
+
+/// `f` of an array of three numbers, one per line.
+const FUNCTIONS: [(&str, &str); 10] = [
+    ("elementwise", "map (\\a -> f64.exp (f64.sin a) * f64.log (a + 2)) x"),
+    ("nested", "map (\\a -> f64.sum (map (\\b -> f64.exp (a * b)) x)) x"),
+    ("matrix", "let m = map (\\a -> map (\\b -> f64.sin (a - b)) x) x in map (\\row -> f64.sum (map2 (*) row x)) m"),
+    ("for", "loop x = x for i < 6 do map (\\a -> f64.sin (a * x[0]) + f64.exp (0 - a * a) * f64.i64 i) x"),
+    ("while", "let y = loop y = x[0] while y < 50 do f64.exp (0.1 * y) + y + x[1] in map (* y) x"),
+    ("state", "loop x = copy x for i < 30 do x with [i % n] = f64.sin (x[(i + 1) % n]) * f64.exp x[i % n]"),
+    ("branches", "map (\\a -> if a > 0.2 then f64.exp a * x[0] else f64.log (a + 1) * f64.sin x[1]) x"),
+    ("prefixes", "scan (+) 0 (map (\\a -> f64.exp a * a) x)"),
+    ("histogram", "reduce_by_index (replicate n 0) (+) 0 (map (% 2) (iota n)) (map (\\a -> f64.exp (a * x[2])) x)"),
+    ("gradient", "vjp (\\x -> f64.sum (map (\\a -> f64.exp (a * x[0]) * f64.sin a) x)) x 1"),
+];
+
+fn operations(body: &str, call: &str) -> (u64, Vec<chadwick::Value>) {
+    let source = format!("def f [n] (x: [n]f64): [n]f64 = {body}\nentry main [n] (x: [n]f64) (seeds: [][n]f64) = {call}");
+    let program = Program::from_source(&source).unwrap_or_else(|error| panic!("{}", error.message()));
+    let program = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
+    let seeds = chadwick::Value::new([4, 3], vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.5, -1.0, 2.0]);
+    let args = [vec![0.1, 0.2, 0.3].into(), seeds.expect("four seeds")];
+    let results =
+        program.function("main").and_then(|main| main.call(&args)).unwrap_or_else(|error| panic!("{}", error.message()));
+    (program.counters().float_operations, results)
+}
+
+#[test]
+fn a_direction_costs_what_its_tangents_cost() {
+    for (name, body) in FUNCTIONS {
+        let (primal, _) = operations(body, "f x");
+        let (one, _) = operations(body, "jvp2 f x seeds[0]");
+        let (few, _) = operations(body, "jmp2 f x seeds[:1]");
+        let (many, _) = operations(body, "jmp2 f x seeds");
+        let each = (many - few).div_ceil(3);
+        // Light operations are done again rather than kept.
+        let allowed = one + one / 10;
+        assert!(each + primal <= allowed, "{name}: a direction costs {each}, the primal {primal}, both together {one}");
+        assert!(few <= allowed, "{name}: one direction of many costs {few}, one alone {one}");
+    }
+}
+
+#[test]
+fn directions_together_are_directions_one_by_one() {
+    for (name, body) in FUNCTIONS {
+        let (_, together) = operations(body, "jmp f x seeds");
+        let (_, apart) = operations(body, "map (jvp f x) seeds");
+        let difference =
+            chadwick::values::compare::difference(&together, &apart, &chadwick::values::compare::Tolerance::uniform(1e-12));
+        assert_eq!(difference, None, "{name}");
+    }
+}
