@@ -57,6 +57,8 @@ pub(crate) struct Lowerer<'t> {
     /// Whether an `#[unroll]` stands around the expression.
     unroll: bool,
     errors: Vec<Diagnostic>,
+    /// Set when a type is too large: nothing more is lowered.
+    stopped: bool,
     reported: FxHashSet<Span>,
 }
 
@@ -87,19 +89,22 @@ impl<'t> Lowerer<'t> {
             sites: Vec::new(),
             unroll: false,
             errors: Vec::new(),
+            stopped: false,
             reported: FxHashSet::default(),
         }
     }
 
     fn finish(mut self) -> Result<Program, Vec<Diagnostic>> {
-        while let Some(waiting) = self.waiting.pop() {
+        while !self.stopped
+            && let Some(waiting) = self.waiting.pop()
+        {
             self.lower_instance(waiting);
         }
         if self.errors.is_empty() { Ok(self.core) } else { Err(self.errors) }
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>, hint: &str) {
-        if self.reported.insert(span) {
+        if !self.stopped && self.reported.insert(span) {
             self.errors.push(Diagnostic::error(code, span, message).hint(hint));
         }
     }
