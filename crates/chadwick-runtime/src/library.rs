@@ -160,7 +160,9 @@ impl NativeProgram {
         let config = Config { strict: options.strict, source_line };
         let generated = chadwick_codegen::generate(&program, &config);
         let path = compiler.shared_object(&generated.c, options, cache)?;
-        NativeProgram::load(program, generated, &path)
+        let loaded = NativeProgram::load(program, generated, &path);
+        cache.release(&path);
+        loaded
     }
 
     #[expect(unsafe_code, reason = "loads code that we generated")]
