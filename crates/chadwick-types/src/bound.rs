@@ -16,6 +16,9 @@ use chadwick_source::Span;
 /// How many nodes a type may have, those of its sizes included.
 pub const MOST_NODES: usize = 20_000;
 
+/// How often modules may be applied and module types used in a program.
+const MOST_MODULES: usize = 20_000;
+
 impl Checker<'_> {
     /// Whether the type may be walked, as it is and with what its abstract parts stand for.
     pub fn is_bounded(&self, ty: &Type) -> bool {
@@ -72,6 +75,20 @@ impl Checker<'_> {
                 None => return true,
             }
         }
+    }
+
+    /// Counts an application of a module or a use of a module type, which are checked anew each time; says whether there may be more.
+    pub fn count_module(&mut self, span: Span) -> bool {
+        self.modules_made += 1;
+        if self.modules_made == MOST_MODULES {
+            self.error(
+                "E0228",
+                span,
+                format!("modules and module types are used {MOST_MODULES} times when all of them are applied"),
+            )
+            .hint = Some(String::from("apply a module once, give the result a name, and use that"));
+        }
+        self.modules_made < MOST_MODULES
     }
 
     /// Whether the size has at most so many nodes.

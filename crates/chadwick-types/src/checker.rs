@@ -62,6 +62,8 @@ pub struct Checker<'a> {
     /// Scopes below the one being defined that `local` and `import` put there.
     pub local_frames: u32,
     pub module_depth: u32,
+    /// How many modules were applied, and module types used.
+    pub modules_made: usize,
     pub locals: Locals,
     pub file: FileId,
     pub imported: FxHashMap<FileId, Option<Rc<Scope>>>,
@@ -106,6 +108,7 @@ impl<'a> Checker<'a> {
             base: Env::default(),
             local_frames: 0,
             module_depth: 0,
+            modules_made: 0,
             locals: Locals::default(),
             file: sources.root,
             imported: FxHashMap::default(),

@@ -105,3 +105,20 @@ fn products_of_sums_are_not_multiplied_out_without_end() {
     let product = vec!["(n + m)"; 200].join(" * ");
     assert!(codes(&format!("def f [n] [m] (_: [n]i32) (_: [m]i32) : [{product}]i32 = ???\n")).is_empty());
 }
+
+#[test]
+fn lambdas_that_call_each_other_twice_are_an_error() {
+    let lambdas = levels(LEVELS, "  let f{} = \\y -> f<> (f<> y)");
+    assert_eq!(codes(&format!("entry main (x: i32) =\n  let f0 = \\y -> y + 1\n{lambdas}  in f{LEVELS} x\n")), ["E0305"]);
+}
+
+#[test]
+fn modules_that_apply_each_other_twice_are_an_error() {
+    let modules = levels(LEVELS, "module M{} (X: T) = { module A = M<> X module B = M<> A def x = B.x }");
+    let program = format!(
+        "module type T = {{ val x: i32 }}\nmodule M0 (X: T) = {{ def x = X.x + 1 }}\n{modules}module R = M{LEVELS} {{ def x = 0i32 }}\n"
+    );
+    assert_eq!(codes(&program).first(), Some(&"E0228"));
+    let types = levels(LEVELS, "module type S{} = { module A: S<> module B: S<> }");
+    assert_eq!(codes(&format!("module type S0 = {{ val x: i32 }}\n{types}")).first(), Some(&"E0228"));
+}
