@@ -4,7 +4,7 @@
 //! tangents of arguments always come in the order of the arguments, one for each of those.
 
 use crate::error::{Error, Result, listed};
-use crate::function::{Function, is_float, slots, to_core, type_string};
+use crate::function::{Function, counted, is_float, slots, to_core, type_string};
 use crate::values::Value;
 use chadwick_core::{
     Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
@@ -203,7 +203,9 @@ impl Function {
     /// Checks that seeds have the types and shapes of what they belong to.
     fn seeds(&self, word: &str, primals: &[Value], names: &[String], seeds: &[Value]) -> Result<Vec<interp::Value>> {
         if primals.len() != seeds.len() {
-            let message = format!("`{}` needs {} {word}s here, but {} were given", self.name(), primals.len(), seeds.len());
+            let plural = if primals.len() == 1 { "" } else { "s" };
+            let given = counted(seeds.len());
+            let message = format!("`{}` needs {} {word}{plural} here, but {given} given", self.name(), primals.len());
             return Err(Error::argument(message));
         }
         let mut checked = Vec::with_capacity(seeds.len());

@@ -186,7 +186,7 @@ pub(crate) fn slots(values: &[EntryValue]) -> Vec<(&EntryValue, usize, &Type)> {
 }
 
 /// "1 was", "2 were".
-fn counted(count: usize) -> String {
+pub(crate) fn counted(count: usize) -> String {
     format!("{count} {}", if count == 1 { "was" } else { "were" })
 }
 
