@@ -5,7 +5,6 @@ use crate::options::{CallOptions, Format};
 use crate::testing::spec::{self, Input};
 use chadwick::values::{Value, ValueError, ValueType, json, npy, text};
 use chadwick::{Error, Function, Program, Result};
-use std::io::Read;
 use std::path::Path;
 
 /// Where arguments come from if the command line gives none.
@@ -23,19 +22,21 @@ pub struct Call {
 }
 
 /// Finds the entry point and its arguments.
-pub fn resolve(program: &Program, options: &CallOptions, default: Default) -> Result<Call> {
+pub fn resolve(program: &Program, options: &CallOptions, default: Default, max_bytes: usize) -> Result<Call> {
     let (entry, words) = entry_and_words(program, &options.words, default)?;
     let function = program.function(&entry)?;
     let parameters = parameters(&function)?;
     let arguments = match (&options.input, words) {
         (Some(_), [word, ..]) => {
-            return Err(Error::argument(format!("`{word}`: arguments come either from --input or from the command line")));
+            return Err(Error::usage(format!("`{word}`: arguments come either from --input or from the command line")));
         }
-        (Some(path), []) => read_all(path, options.input_format, &parameters)?,
+        (Some(path), []) => read_all(path, options.input_format, &parameters, max_bytes)?,
         (None, []) if parameters.is_empty() => Vec::new(),
-        (None, []) if default == Default::Tests && options.input_format.is_none() => from_tests(&options.file, &function)?,
-        (None, []) => read_all(Path::new("-"), options.input_format, &parameters)?,
-        (None, words) => from_words(words, &function, &parameters)?,
+        (None, []) if default == Default::Tests && options.input_format.is_none() => {
+            from_tests(&options.file, &function, max_bytes)?
+        }
+        (None, []) => read_all(Path::new("-"), options.input_format, &parameters, max_bytes)?,
+        (None, words) => from_words(words, &function, &parameters, max_bytes)?,
     };
     Ok(Call { function, arguments })
 }
@@ -90,7 +91,7 @@ fn is_name(word: &str) -> bool {
         && !matches!(word, "true" | "false")
 }
 
-fn from_words(words: &[String], function: &Function, parameters: &[(String, ValueType)]) -> Result<Vec<Value>> {
+fn from_words(words: &[String], function: &Function, parameters: &[(String, ValueType)], max_bytes: usize) -> Result<Vec<Value>> {
     let mut slots: Vec<Option<Value>> = vec![None; parameters.len()];
     let mut positional = Vec::new();
     for word in words {
@@ -99,9 +100,9 @@ fn from_words(words: &[String], function: &Function, parameters: &[(String, Valu
                 let Some(at) = parameters.iter().position(|(known, _)| known == name) else {
                     let known: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
                     let message = format!("`{}` has no parameter `{name}`; it has {}", function.name(), known.join(", "));
-                    return Err(Error::argument(message));
+                    return Err(Error::usage(message));
                 };
-                slots[at] = Some(one_value(text, &parameters[at])?);
+                slots[at] = Some(one_value(text, &parameters[at], max_bytes)?);
             }
             None => positional.push(word),
         }
@@ -111,7 +112,7 @@ fn from_words(words: &[String], function: &Function, parameters: &[(String, Valu
     for word in positional {
         // A file or a word may hold several values.
         let expected: Vec<(String, ValueType)> = free.iter().rev().map(|at| parameters[*at].clone()).collect();
-        for value in some_values(word, &expected)? {
+        for value in some_values(word, &expected, max_bytes)? {
             match free.pop() {
                 Some(at) => slots[at] = Some(value),
                 None => extra += 1,
@@ -120,24 +121,26 @@ fn from_words(words: &[String], function: &Function, parameters: &[(String, Valu
     }
     if let (Some(at), 0) = (free.last(), extra) {
         let (name, ty) = &parameters[*at];
-        return Err(Error::argument(format!("there is no value for parameter `{name}` (of type {ty}) of `{}`", function.name())));
+        return Err(Error::usage(format!("there is no value for parameter `{name}` (of type {ty}) of `{}`", function.name())));
     }
     if extra > 0 {
-        let message = format!("`{}` takes {} values, but {} were given", function.name(), slots.len(), slots.len() + extra);
-        return Err(Error::argument(message));
+        let plural = if slots.len() == 1 { "" } else { "s" };
+        let message =
+            format!("`{}` takes {} value{plural}, but {} were given", function.name(), slots.len(), slots.len() + extra);
+        return Err(Error::usage(message));
     }
     Ok(slots.into_iter().flatten().collect())
 }
 
-fn one_value(word: &str, parameter: &(String, ValueType)) -> Result<Value> {
-    let mut values = some_values(word, std::slice::from_ref(parameter))?;
+fn one_value(word: &str, parameter: &(String, ValueType), max_bytes: usize) -> Result<Value> {
+    let mut values = some_values(word, std::slice::from_ref(parameter), max_bytes)?;
     match (values.len(), values.pop()) {
         (1, Some(value)) => Ok(value),
-        (count, _) => Err(Error::argument(format!("`{word}` holds {count} values, but one belongs to `{}`", parameter.0))),
+        (count, _) => Err(Error::usage(format!("`{word}` holds {count} values, but one belongs to `{}`", parameter.0))),
     }
 }
 
-fn some_values(word: &str, expected: &[(String, ValueType)]) -> Result<Vec<Value>> {
+fn some_values(word: &str, expected: &[(String, ValueType)], max_bytes: usize) -> Result<Vec<Value>> {
     match word.strip_prefix('@') {
         Some(file) => {
             let path = Path::new(file);
@@ -145,11 +148,11 @@ fn some_values(word: &str, expected: &[(String, ValueType)]) -> Result<Vec<Value
             // A JSON file behind @ is one value.
             let expected =
                 if Format::of_path(Path::new(file.trim_end_matches(".gz"))) == Some(Format::Json) { one } else { expected };
-            read_all(path, None, expected)
+            read_all(path, None, expected, max_bytes)
         }
         None => {
             let types: Vec<ValueType> = expected.iter().map(|(_, ty)| *ty).collect();
-            text::parse_values_as(word.as_bytes(), &types)
+            text::parse_values_within(word.as_bytes(), &types, max_bytes)
                 .map_err(|error| broken(&format!("argument `{}`", shortened(word)), error))
         }
     }
@@ -163,21 +166,22 @@ fn shortened(word: &str) -> String {
 }
 
 /// All arguments from one file or from standard input.
-fn read_all(path: &Path, format: Option<Format>, parameters: &[(String, ValueType)]) -> Result<Vec<Value>> {
+fn read_all(path: &Path, format: Option<Format>, parameters: &[(String, ValueType)], max_bytes: usize) -> Result<Vec<Value>> {
     let from_stdin = path == Path::new("-");
     let source = if from_stdin { String::from("standard input") } else { path.display().to_string() };
     let bytes = match from_stdin {
-        true => read_stdin().map_err(|message| Error::File { path: source.clone(), message })?,
-        false => input::read_data(path).map_err(|message| Error::File { path: source.clone(), message })?,
+        true => input::read_bounded(std::io::stdin().lock(), max_bytes)
+            .map_err(|message| Error::File { path: source.clone(), message })?,
+        false => input::read_data(path, max_bytes).map_err(|message| Error::File { path: source.clone(), message })?,
     };
     let named = if from_stdin { None } else { Format::of_path(Path::new(source.trim_end_matches(".gz"))) };
     let format = format.or(named).unwrap_or_else(|| by_content(&bytes));
     let types: Vec<ValueType> = parameters.iter().map(|(_, ty)| *ty).collect();
     let values = match format {
-        Format::Text | Format::Binary => text::parse_values_as(&bytes, &types),
-        Format::Json => json::parse_arguments(&bytes, parameters),
-        Format::Npy => npy::parse(&bytes).map(|value| vec![value]),
-        Format::Npz => npy::parse_archive(&bytes).and_then(|arrays| by_name(arrays, parameters)),
+        Format::Text | Format::Binary => text::parse_values_within(&bytes, &types, max_bytes),
+        Format::Json => json::parse_arguments_within(&bytes, parameters, max_bytes),
+        Format::Npy => npy::parse_within(&bytes, max_bytes).map(|value| vec![value]),
+        Format::Npz => npy::parse_archive_within(&bytes, max_bytes).and_then(|arrays| by_name(arrays, parameters)),
     };
     values.map_err(|error| broken(&source, error))
 }
@@ -211,20 +215,14 @@ fn by_name(mut arrays: Vec<(String, Value)>, parameters: &[(String, ValueType)])
     Ok(values)
 }
 
-fn read_stdin() -> std::result::Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(input::MAX_DATA_BYTES).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
-}
-
 /// The first input of the program's tests for this entry point.
-fn from_tests(path: &Path, function: &Function) -> Result<Vec<Value>> {
+fn from_tests(path: &Path, function: &Function, max_bytes: usize) -> Result<Vec<Value>> {
     let source = input::read_source(path).map_err(Error::argument)?;
     let spec = spec::parse(&source).map_err(|error| broken(&path.display().to_string(), error))?;
     let cases = spec.cases.iter().filter(|case| case.entry == function.name());
     let values = cases.into_iter().find_map(|case| match &case.input {
         Input::Values(values) => Some(values.clone()),
-        Input::File(file) => crate::testing::read_data(path, file).ok(),
+        Input::File(file) => crate::testing::read_data(path, file, max_bytes).ok(),
         Input::Random(_) | Input::Script(_) => None,
     });
     values.ok_or_else(|| {

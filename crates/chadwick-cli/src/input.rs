@@ -10,6 +10,10 @@ const MAX_SOURCE_BYTES: u64 = 1 << 28;
 /// The text of a program.
 pub fn read_source(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    // A pipe or a device has no end that could be waited for.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{}: a program is read from a file, and this is none", path.display()));
+    }
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -27,18 +31,22 @@ pub fn read_source(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Larger files of data are refused, also after unpacking.
-pub const MAX_DATA_BYTES: u64 = 1 << 34;
-
-/// The bytes of a data file, unpacked if its name ends in `.gz`.
-pub fn read_data(path: &Path) -> Result<Vec<u8>, String> {
+/// The bytes of a data file, unpacked if its name ends in `.gz`, for values of at most so many bytes.
+pub fn read_data(path: &Path, max_value_bytes: usize) -> Result<Vec<u8>, String> {
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    match path.extension().is_some_and(|extension| extension == "gz") {
+        true => read_bounded(flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)), max_value_bytes),
+        false => read_bounded(file, max_value_bytes),
+    }
+}
+
+/// All bytes of a source of values. Text is longer than what it stands for, but not by much.
+pub fn read_bounded(source: impl Read, max_value_bytes: usize) -> Result<Vec<u8>, String> {
+    let most = max_value_bytes.saturating_mul(8).saturating_add(1 << 20);
     let mut bytes = Vec::new();
-    let packed = path.extension().is_some_and(|extension| extension == "gz");
-    let result = match packed {
-        true => flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)).take(MAX_DATA_BYTES).read_to_end(&mut bytes),
-        false => file.take(MAX_DATA_BYTES).read_to_end(&mut bytes),
-    };
-    result.map_err(|error| error.to_string())?;
-    Ok(bytes)
+    source.take((most as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    match bytes.len() > most {
+        true => Err(format!("more data than {max_value_bytes} bytes of values can need")),
+        false => Ok(bytes),
+    }
 }

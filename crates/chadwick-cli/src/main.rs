@@ -25,6 +25,8 @@ pub const STACK_BYTES: usize = 512 * 1024 * 1024;
 pub enum Exit {
     Success,
     Failure,
+    /// The command line is wrong.
+    Usage,
 }
 
 fn main() -> ExitCode {
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     match run(options.command) {
         Exit::Success => ExitCode::SUCCESS,
         Exit::Failure => ExitCode::from(1),
+        Exit::Usage => ExitCode::from(2),
     }
 }
 

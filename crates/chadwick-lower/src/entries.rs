@@ -2,7 +2,7 @@
 
 use crate::Lowerer;
 use crate::apply::result_type;
-use crate::ltype::UNKNOWN;
+use crate::ltype::{LType, UNKNOWN};
 use crate::value::{Env, Value};
 use chadwick_core::{Atom, Binder, Entry, EntryValue};
 use chadwick_source::Name;
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
             let binders: Vec<Binder> = types.iter().map(|ty| self.fresh(name.clone(), ty.clone())).collect();
             groups.push(binders.iter().map(|binder| Atom::Var(binder.var)).collect());
             params.extend(binders);
-            entry_params.push(EntryValue { name, source_type: ty.to_string(), types });
+            entry_params.push(EntryValue { name, source_type: ty.to_string(), parts: part_names(&shape, types.len()), types });
         }
         let shape = self.shape_in(&ty, &env);
         let results = self.flatten(&shape);
@@ -101,10 +101,29 @@ impl Lowerer<'_> {
             .map(|(name, ty)| {
                 let shape = self.shape_in(&ty, env);
                 let name = if name.parse::<u32>().is_ok() { Name::from("") } else { name };
-                EntryValue { name, source_type: ty.to_string(), types: self.flatten(&shape) }
+                let types = self.flatten(&shape);
+                EntryValue { name, source_type: ty.to_string(), parts: part_names(&shape, types.len()), types }
             })
             .collect()
     }
+}
+
+/// The way from a value to each of its leaves, if that is not the value itself.
+fn part_names(ty: &LType, count: usize) -> Vec<String> {
+    fn collect(ty: &LType, path: &str, names: &mut Vec<String>) {
+        match ty {
+            LType::Record(fields) => {
+                let separator = if path.is_empty() { "" } else { "." };
+                fields.iter().for_each(|(name, ty)| collect(ty, &format!("{path}{separator}{name}"), names));
+            }
+            LType::Array(_, inner) | LType::Hidden(inner) => collect(inner, path, names),
+            _ => names.push(path.to_owned()),
+        }
+    }
+    let mut names = Vec::new();
+    collect(ty, "", &mut names);
+    // Values without leaves may still be represented.
+    if names.len() != count || names.iter().any(String::is_empty) { Vec::new() } else { names }
 }
 
 fn parameter_names(definition: &Definition) -> Vec<Name> {

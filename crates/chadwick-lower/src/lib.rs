@@ -28,6 +28,9 @@ use ltype::{Erased, LType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
+/// Larger programs are refused.
+const MOST_EXPRESSIONS: usize = 2_000_000;
+
 /// Lowers every entry point of a checked program and what it needs.
 pub fn lower(program: &tree::Program) -> Result<Program, Vec<Diagnostic>> {
     let mut lowerer = Lowerer::new(program);
@@ -57,6 +60,10 @@ pub(crate) struct Lowerer<'t> {
     /// Whether an `#[unroll]` stands around the expression.
     unroll: bool,
     errors: Vec<Diagnostic>,
+    /// How many expressions were lowered, those of inlined functions once for each call.
+    lowered: usize,
+    /// Set when a type or the program is too large: nothing more is lowered.
+    stopped: bool,
     reported: FxHashSet<Span>,
 }
 
@@ -87,21 +94,45 @@ impl<'t> Lowerer<'t> {
             sites: Vec::new(),
             unroll: false,
             errors: Vec::new(),
+            lowered: 0,
+            stopped: false,
             reported: FxHashSet::default(),
         }
     }
 
     fn finish(mut self) -> Result<Program, Vec<Diagnostic>> {
-        while let Some(waiting) = self.waiting.pop() {
+        while !self.stopped
+            && let Some(waiting) = self.waiting.pop()
+        {
             self.lower_instance(waiting);
         }
         if self.errors.is_empty() { Ok(self.core) } else { Err(self.errors) }
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>, hint: &str) {
-        if self.reported.insert(span) {
+        if !self.stopped && self.reported.insert(span) {
             self.errors.push(Diagnostic::error(code, span, message).hint(hint));
         }
+    }
+
+    /// Whether one more expression may be lowered. Lambdas are put in place of their calls, so a few of them can make a program that has no
+    /// end to speak of.
+    fn require_room(&mut self, span: Span) -> bool {
+        self.lowered += 1;
+        if self.lowered > MOST_EXPRESSIONS && !self.stopped {
+            let span = self.site(span);
+            let message = format!(
+                "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls"
+            );
+            self.error(
+                "E0305",
+                span,
+                message,
+                "define what is called often with `def` or `let f x = …`, which are compiled once",
+            );
+            self.stopped = true;
+        }
+        !self.stopped
     }
 
     // ------------------------------------------------------------------------------------------------------------ emitting

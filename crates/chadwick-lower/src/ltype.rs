@@ -4,7 +4,8 @@
 
 use crate::Lowerer;
 use chadwick_core::{Atom, Const, Constructor, Dim, FunctionType, Prim, Type, TypeDefinition, TypeId};
-use chadwick_source::Name;
+use chadwick_source::{Name, Span};
+use chadwick_types::MOST_NODES;
 use chadwick_types::tree::{NamedBody, NamedParam};
 use chadwick_types::ty::{self, NamedId, ParamId, TypeArg};
 use rustc_hash::FxHashMap;
@@ -106,6 +107,47 @@ impl LType {
 }
 
 impl Lowerer<'_> {
+    /// Whether a type may be flattened. The checker bounds what definitions say; instances of polymorphic ones can be larger, because
+    /// each level puts its argument into a pair. Then nothing more is lowered.
+    pub fn require_bounded(&mut self, ty: &ty::Type, types: &TypeParams, span: Span) -> bool {
+        let mut left = MOST_NODES;
+        if self.stopped {
+            return false;
+        }
+        if self.spend_type(ty, types, &mut left) {
+            return true;
+        }
+        let span = self.site(span);
+        let message = format!("the type here has more than {MOST_NODES} parts, with what its type parameters stand for");
+        self.error(
+            "E0304",
+            span,
+            message,
+            "keep values of one type in an array, or use fewer levels of tuples, records or functions",
+        );
+        self.stopped = true;
+        false
+    }
+
+    fn spend_type(&mut self, ty: &ty::Type, types: &TypeParams, left: &mut usize) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        match ty {
+            ty::Type::Prim(_) | ty::Type::Var(_) | ty::Type::Error => true,
+            ty::Type::Param(id, _) => types.get(id).is_none_or(|ty| spend(ty, left)),
+            ty::Type::Record(fields) => fields.iter().all(|(_, ty)| self.spend_type(ty, types, left)),
+            ty::Type::Sum(constructors) => {
+                constructors.iter().flat_map(|(_, payload)| payload).all(|ty| self.spend_type(ty, types, left))
+            }
+            ty::Type::Array(_, element) => self.spend_type(element, types, left),
+            ty::Type::Arrow(arrow) => self.spend_type(&arrow.from, types, left) && self.spend_type(&arrow.to.ty, types, left),
+            ty::Type::Hidden(_, inner) => self.spend_type(inner, types, left),
+            ty::Type::Named(..) => spend(&self.shape(ty, types), left),
+        }
+    }
+
     /// The Core types of the atoms that make up a value.
     pub fn flatten(&mut self, ty: &LType) -> Vec<Type> {
         let mut types = Vec::new();
@@ -268,6 +310,25 @@ impl Lowerer<'_> {
                 TypeArg::Size(_) => LArg::Size,
             })
             .collect()
+    }
+}
+
+/// Takes the nodes of a type from what is left; says whether there was enough.
+fn spend(ty: &LType, left: &mut usize) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    *left -= 1;
+    match ty {
+        LType::Prim(_) => true,
+        LType::Record(fields) => fields.iter().all(|(_, ty)| spend(ty, left)),
+        LType::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).all(|ty| spend(ty, left)),
+        LType::Array(_, inner) | LType::Hidden(inner) => spend(inner, left),
+        LType::Arrow(arrow) => spend(&arrow.0, left) && spend(&arrow.1, left),
+        LType::Named(_, args) => args.iter().all(|arg| match arg {
+            LArg::Type(ty) => spend(ty, left),
+            LArg::Size => true,
+        }),
     }
 }
 

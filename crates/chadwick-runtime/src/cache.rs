@@ -52,10 +52,13 @@ impl Cache {
             return Ok(path);
         }
         let problem = |error: std::io::Error| CompilerError::Io(format!("{}: {error}", self.directory.display()));
-        fs::create_dir_all(&self.directory).map_err(problem)?;
         let lock_path = self.directory.join(format!("{key}.lock"));
-        let lock = File::create(&lock_path).map_err(problem)?;
-        lock.lock().map_err(problem)?;
+        let locked = fs::create_dir_all(&self.directory).and_then(|()| File::create(&lock_path)).and_then(|lock| {
+            lock.lock()?;
+            Ok(lock)
+        });
+        // Where nothing can be kept, what is made is used once.
+        let Ok(lock) = locked else { return make_once(&key, make) };
         // Somebody else may have made it while we waited.
         if self.use_existing(&path) {
             return Ok(path);
@@ -72,6 +75,15 @@ impl Cache {
             self.shrink(&path);
         }
         result.map(|()| path)
+    }
+
+    /// Removes a file that [`Cache::get`] gave because it is needed now, but that is not kept.
+    pub fn release(&self, path: &Path) {
+        if !path.starts_with(&self.directory)
+            && let Some(private) = path.parent()
+        {
+            let _ = fs::remove_dir_all(private);
+        }
     }
 
     /// Whether the file is there; marks it as used.
@@ -102,6 +114,23 @@ impl Cache {
             }
         }
     }
+}
+
+/// Makes the file in a new directory that only we can write to.
+fn make_once(key: &str, make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>) -> Result<PathBuf, CompilerError> {
+    let number = ADDED.fetch_add(1, Ordering::Relaxed);
+    let directory = std::env::temp_dir().join(format!("chadwick-{}-{number}-{}", std::process::id(), &key[..8]));
+    let problem = |error: std::io::Error| CompilerError::Io(format!("{}: {error}", directory.display()));
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&directory).map_err(problem)?;
+    let (source, target) = (directory.join("code.c"), directory.join("code.so"));
+    let made = make(&source, &target);
+    if made.is_err() {
+        let _ = fs::remove_dir_all(&directory);
+    }
+    made.map(|()| target)
 }
 
 fn key(texts: &[&str]) -> String {

@@ -161,7 +161,9 @@ impl NativeProgram {
         let config = Config { strict: options.strict, source_line };
         let generated = chadwick_codegen::generate(&program, &config);
         let path = compiler.shared_object(&generated.c, options, cache)?;
-        let mut native = NativeProgram::load(program, generated, &path)?;
+        let loaded = NativeProgram::load(program, generated, &path);
+        cache.release(&path);
+        let mut native = loaded?;
         native.set_threads(options.threads);
         Ok(native)
     }

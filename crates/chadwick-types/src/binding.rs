@@ -56,6 +56,7 @@ impl Checker<'_> {
         self.check_sets.clear();
         self.deferred.clear();
         self.ambient_checks = None;
+        self.said_too_large = false;
         let mut definitions = self.function_group(bindings, recursive, true);
         for definition in &mut definitions {
             definition.attributes = attributes.to_vec();
@@ -253,10 +254,11 @@ impl Checker<'_> {
         let ty = self.resolve(&ty);
         let mut types = head.types;
         let mut sizes = head.sizes;
-        let all: Vec<Type> = std::iter::once(ty.clone()).chain(head.params.iter().map(|param| param.ty.clone())).collect();
+        let all: Vec<Type> = std::iter::once(ty.clone()).chain(head.params.iter().map(|param| self.resolve(&param.ty))).collect();
         all.iter().for_each(|ty| self.keep_pending(ty));
         all.iter().for_each(|ty| self.generalise(ty, &mut types, &mut sizes));
         let scheme = Scheme { types, sizes, ty: self.resolve(&ty) };
+        self.report_too_large(head.source.name.span);
         self.require_sizes_in_types(head.source, &scheme, &head.params);
         Definition {
             id: head.id,

@@ -8,6 +8,7 @@ use crate::unify::{Constraint, Mismatch, OnSizes, SizeState, TypeState};
 use chadwick_source::{Diagnostic, FileId, Name, SourceMap, Span};
 use chadwick_syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// What is known of a value variable.
@@ -61,6 +62,8 @@ pub struct Checker<'a> {
     /// Scopes below the one being defined that `local` and `import` put there.
     pub local_frames: u32,
     pub module_depth: u32,
+    /// How many modules were applied, and module types used.
+    pub modules_made: usize,
     pub locals: Locals,
     pub file: FileId,
     pub imported: FxHashMap<FileId, Option<Rc<Scope>>>,
@@ -70,9 +73,17 @@ pub struct Checker<'a> {
     pub size_vars: Vec<SizeState>,
     pub check_sets: Vec<Vec<SizeCheck>>,
     pub deferred: Vec<Deferred>,
+    /// Texts of sizes that are no polynomials, numbered.
+    pub size_keys: RefCell<FxHashMap<String, u32>>,
     pub ambient_checks: Option<u32>,
     pub level: u32,
     pub depth: u32,
+    /// Whether a type was met that is too large to be walked and has not been reported.
+    pub too_large: Cell<bool>,
+    /// Whether that was reported in the definition being checked.
+    pub said_too_large: bool,
+    /// How many comparisons of parts are left to the comparison of types under way, if there is one.
+    pub comparisons_left: Option<usize>,
 }
 
 impl<'a> Checker<'a> {
@@ -97,6 +108,7 @@ impl<'a> Checker<'a> {
             base: Env::default(),
             local_frames: 0,
             module_depth: 0,
+            modules_made: 0,
             locals: Locals::default(),
             file: sources.root,
             imported: FxHashMap::default(),
@@ -104,9 +116,13 @@ impl<'a> Checker<'a> {
             size_vars: Vec::new(),
             check_sets: Vec::new(),
             deferred: Vec::new(),
+            size_keys: RefCell::default(),
             ambient_checks: None,
             level: 0,
             depth: 0,
+            too_large: Cell::new(false),
+            said_too_large: false,
+            comparisons_left: None,
         }
     }
 
@@ -257,6 +273,10 @@ impl<'a> Checker<'a> {
             }
             Mismatch::Constraint(text) => {
                 self.error("E0204", span, text.clone());
+            }
+            Mismatch::TooLarge => {
+                self.too_large.set(true);
+                self.report_too_large(span);
             }
             Mismatch::Scope(name) => {
                 self.error("E0226", span, format!("scope violation: type parameter {name} is not known outside its function"))

@@ -31,7 +31,9 @@ impl Checker<'_> {
     }
 
     pub fn require_exhaustive(&mut self, patterns: &[&Pattern], ty: &Type, span: Span) {
-        if self.has_errors() {
+        // What an error inside left open is no second error.
+        let inside = |other: Span| other.file == span.file && other.start >= span.start && other.end <= span.end;
+        if holds_error(ty) || self.diagnostics.iter().any(|one| one.is_error() && inside(one.primary.span)) {
             return;
         }
         let rows = patterns.iter().map(|pattern| vec![Some(*pattern)]).collect();
@@ -172,5 +174,15 @@ fn show(head: &Head, args: &[String]) -> String {
                 .collect();
             [vec![format!("#{name}")], args].concat().join(" ")
         }
+    }
+}
+
+fn holds_error(ty: &Type) -> bool {
+    match ty {
+        Type::Error | Type::Var(_) => true,
+        Type::Record(fields) => fields.iter().any(|(_, ty)| holds_error(ty)),
+        Type::Sum(constructors) => constructors.iter().flat_map(|(_, payload)| payload).any(holds_error),
+        Type::Array(_, inner) | Type::Hidden(_, inner) => holds_error(inner),
+        Type::Prim(_) | Type::Param(..) | Type::Arrow(_) | Type::Named(..) => false,
     }
 }

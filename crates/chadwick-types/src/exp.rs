@@ -17,7 +17,8 @@ use std::rc::Rc;
 impl Checker<'_> {
     /// Infers an expression. The hint is what the context would like; it guides inference but is not enforced.
     pub fn exp(&mut self, exp: &ast::Exp, hint: Option<&Type>) -> Exp {
-        stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.exp_inner(exp, hint))
+        let typed = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.exp_inner(exp, hint));
+        self.bounded_exp(typed)
     }
 
     fn exp_inner(&mut self, exp: &ast::Exp, hint: Option<&Type>) -> Exp {

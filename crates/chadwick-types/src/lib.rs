@@ -4,6 +4,7 @@
 
 mod apply;
 mod binding;
+mod bound;
 mod checker;
 mod entries;
 mod env;
@@ -25,6 +26,7 @@ mod unify;
 mod uniqueness;
 mod zonk;
 
+pub use bound::MOST_NODES;
 pub use checker::Sources;
 pub use signatures::alias_of;
 pub use subst::Subst;

@@ -306,6 +306,9 @@ impl Checker<'_> {
     }
 
     fn apply_functor(&mut self, function: &Rc<Module>, arg: &Rc<Module>, span: Span) -> Option<Rc<Module>> {
+        if !self.count_module(span) {
+            return None;
+        }
         let Module::Functor(functor) = &**function else {
             self.error("E0292", span, "only a parametric module can be applied");
             return None;

@@ -146,6 +146,9 @@ impl Checker<'_> {
         refinements: Vec<Refinement>,
         use_it: impl FnOnce(&mut Self, Flat) -> Option<T>,
     ) -> Option<T> {
+        if !self.count_module(signature.span) {
+            return None;
+        }
         let mut flat = Flat { refinements, ..Flat::default() };
         let env = self.env.clone();
         let found = self.flatten(signature, &mut flat, false, 0);

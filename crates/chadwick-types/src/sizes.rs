@@ -8,18 +8,61 @@ use crate::tree::{CheckSet, Exp, ExpKind, SizeCheck};
 use crate::ty::{OpaqueSize, Size, SizeVar, Type, TypeArg, VarId};
 use crate::unify::{Mismatch, OnSizes, SizeState};
 use chadwick_source::{Name, Span};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Factor {
     Name(VarId),
     Var(SizeVar),
-    Opaque(String),
+    Opaque(Keyed),
+}
+
+/// A size that is no polynomial. Equal keys mean equal expressions over equal sizes.
+#[derive(Clone, Debug)]
+struct Keyed {
+    key: u32,
+    size: Size,
+}
+
+impl PartialEq for Keyed {
+    fn eq(&self, other: &Keyed) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Keyed {}
+
+impl Hash for Keyed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+    }
+}
+
+impl PartialOrd for Keyed {
+    fn partial_cmp(&self, other: &Keyed) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Keyed {
+    fn cmp(&self, other: &Keyed) -> Ordering {
+        self.key.cmp(&other.key)
+    }
 }
 
 /// A polynomial: products of factors (sorted) with their coefficients; zero coefficients are absent.
 type Polynomial = BTreeMap<Vec<Factor>, i128>;
+
+/// Resolved sizes with more nodes than this are brought to normal form.
+const LONG_SIZE: usize = 24;
+
+/// A product of sums with more terms than this, or of a higher degree, is not multiplied out.
+const MOST_TERMS: usize = 256;
+const MOST_FACTORS: usize = 16;
 
 /// A size equation that waits for its variables.
 #[derive(Clone)]
@@ -31,22 +74,71 @@ pub struct Deferred {
 }
 
 impl Checker<'_> {
+    /// The size with all solved variables replaced. Long terms are made short by normalising, so that arrays put together of many
+    /// parts do not have sizes whose parts are all the sums on the way.
     pub fn resolve_size(&self, size: &Size) -> Size {
+        if matches!(size, Size::Const(_) | Size::Unknown) {
+            return size.clone();
+        }
+        if self.is_size_within(size, LONG_SIZE) {
+            return self.resolve_parts(size);
+        }
+        // A sum with one more part shares the others.
+        let size = match self.solved_size(size) {
+            Size::Add(left, right) => Size::sum(self.solved_size(&left), self.solved_size(&right)),
+            other => other,
+        };
+        if self.is_plain_sum(&size) { size } else { self.normal_form(&size) }
+    }
+
+    /// The size with a solved variable at its head replaced.
+    fn solved_size(&self, size: &Size) -> Size {
+        let mut size = size;
+        while let Size::Var(var) = size
+            && let SizeState::Bound(bound) = &self.size_vars[var.0 as usize]
+        {
+            size = bound;
+        }
+        size.clone()
+    }
+
+    /// Whether the size is a sum of different names that stand for nothing else: nothing is to be resolved, and nothing gets shorter.
+    fn is_plain_sum(&self, size: &Size) -> bool {
+        let mut rest = size;
+        let mut before = None;
+        loop {
+            let (sum, last) = match rest {
+                Size::Add(sum, last) => (Some(&**sum), &**last),
+                last => (None, last),
+            };
+            let Size::Name(id, _) = last else { return false };
+            if before.is_some_and(|before| *id >= before) || self.vars[id.0 as usize].size.is_some() {
+                return false;
+            }
+            before = Some(*id);
+            match sum {
+                Some(sum) => rest = sum,
+                None => return true,
+            }
+        }
+    }
+
+    fn resolve_parts(&self, size: &Size) -> Size {
         match size {
             Size::Var(var) => match &self.size_vars[var.0 as usize] {
-                SizeState::Bound(size) => self.resolve_size(size),
+                SizeState::Bound(size) => self.resolve_parts(size),
                 SizeState::Unbound { .. } => size.clone(),
             },
-            Size::Add(left, right) => Size::sum(self.resolve_size(left), self.resolve_size(right)),
-            Size::Sub(left, right) => Size::difference(self.resolve_size(left), self.resolve_size(right)),
-            Size::Mul(left, right) => Size::product(self.resolve_size(left), self.resolve_size(right)),
+            Size::Add(left, right) => Size::sum(self.resolve_parts(left), self.resolve_parts(right)),
+            Size::Sub(left, right) => Size::difference(self.resolve_parts(left), self.resolve_parts(right)),
+            Size::Mul(left, right) => Size::product(self.resolve_parts(left), self.resolve_parts(right)),
             Size::Opaque(opaque) => {
-                let args = opaque.args.iter().map(|(id, size)| (*id, self.resolve_size(size))).collect();
+                let args = opaque.args.iter().map(|(id, size)| (*id, self.resolve_parts(size))).collect();
                 Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))
             }
             // `let [n] p = e`: the name is the size it was matched with.
             Size::Name(id, _) => match &self.vars[id.0 as usize].size {
-                Some(known @ Size::Var(_)) => self.resolve_size(known),
+                Some(known @ Size::Var(_)) => self.resolve_parts(known),
                 _ => size.clone(),
             },
             Size::Const(_) | Size::Unknown => size.clone(),
@@ -59,22 +151,24 @@ impl Checker<'_> {
         if matches!(expected, Size::Unknown) || matches!(actual, Size::Unknown) {
             return Ok(());
         }
+        if let (Size::Var(var), other) | (other, Size::Var(var)) = (&expected, &actual) {
+            if !self.is_plain_sum(other) && mentions(&self.polynomial(other), *var) {
+                if !self.difference(&expected, &actual).is_empty() {
+                    self.deferred.push(Deferred { expected, actual, on_sizes, span });
+                }
+                return Ok(());
+            }
+            let SizeState::Unbound { level } = self.size_vars[var.0 as usize] else { return Ok(()) };
+            let (var, other) = (*var, other.clone());
+            self.lower_size_levels(&other, level);
+            self.size_vars[var.0 as usize] = SizeState::Bound(other);
+            return Ok(());
+        }
         let difference = self.difference(&expected, &actual);
         if difference.is_empty() {
             return Ok(());
         }
         match (&expected, &actual) {
-            (Size::Var(var), other) | (other, Size::Var(var)) => {
-                if mentions(&self.polynomial(other), *var) {
-                    self.deferred.push(Deferred { expected, actual, on_sizes, span });
-                    return Ok(());
-                }
-                let SizeState::Unbound { level } = self.size_vars[var.0 as usize] else { return Ok(()) };
-                let other = other.clone();
-                self.lower_size_levels(&other, level);
-                self.size_vars[var.0 as usize] = SizeState::Bound(other);
-                return Ok(());
-            }
             (Size::Add(a, b), Size::Add(c, d)) | (Size::Mul(a, b), Size::Mul(c, d)) | (Size::Sub(a, b), Size::Sub(c, d))
                 if has_variables(&difference) =>
             {
@@ -98,60 +192,33 @@ impl Checker<'_> {
         }
     }
 
+    /// A number for a text, so that texts that hold others stay short.
+    fn size_key(&self, text: String) -> u32 {
+        let mut keys = self.size_keys.borrow_mut();
+        let next = keys.len() as u32;
+        *keys.entry(text).or_insert(next)
+    }
+
     pub fn same_size(&self, left: &Size, right: &Size) -> bool {
         self.difference(&self.resolve_size(left), &self.resolve_size(right)).is_empty()
     }
 
     fn difference(&self, left: &Size, right: &Size) -> Polynomial {
-        let mut difference = self.polynomial(left);
-        for (product, coefficient) in self.polynomial(right) {
+        let mut normaliser = Normaliser::new(self);
+        let mut difference = normaliser.polynomial(left);
+        for (product, coefficient) in normaliser.polynomial(right) {
             add_term(&mut difference, product, -coefficient);
         }
         difference
     }
 
     fn polynomial(&self, size: &Size) -> Polynomial {
-        let factor = |factor: Factor| Polynomial::from([(vec![factor], 1)]);
-        match size {
-            Size::Const(0) => Polynomial::new(),
-            Size::Const(value) => Polynomial::from([(Vec::new(), i128::from(*value))]),
-            Size::Name(id, _) => match &self.vars[id.0 as usize].size {
-                Some(size) => self.polynomial(&self.resolve_size(size)),
-                None => factor(Factor::Name(*id)),
-            },
-            Size::Var(var) => match &self.size_vars[var.0 as usize] {
-                SizeState::Bound(size) => self.polynomial(size),
-                SizeState::Unbound { .. } => factor(Factor::Var(*var)),
-            },
-            Size::Add(left, right) | Size::Sub(left, right) => {
-                let sign = if matches!(size, Size::Sub(..)) { -1 } else { 1 };
-                let mut sum = self.polynomial(left);
-                for (product, coefficient) in self.polynomial(right) {
-                    add_term(&mut sum, product, sign * coefficient);
-                }
-                sum
-            }
-            Size::Mul(left, right) => {
-                let (left, right) = (self.polynomial(left), self.polynomial(right));
-                let mut product = Polynomial::new();
-                for (left_factors, left_coefficient) in &left {
-                    for (right_factors, right_coefficient) in &right {
-                        let mut factors = [left_factors.as_slice(), right_factors].concat();
-                        factors.sort();
-                        add_term(&mut product, factors, left_coefficient.saturating_mul(*right_coefficient));
-                    }
-                }
-                product
-            }
-            Size::Opaque(opaque) => factor(Factor::Opaque(self.opaque_key(opaque))),
-            Size::Unknown => factor(Factor::Opaque(String::from("?"))),
-        }
+        Normaliser::new(self).polynomial(size)
     }
 
-    /// Equal keys mean equal expressions over equal sizes.
-    fn opaque_key(&self, opaque: &OpaqueSize) -> String {
-        let args: Vec<_> = opaque.args.iter().map(|(id, size)| format!("{}={:?}", id.0, self.polynomial(size))).collect();
-        format!("{}{{{}}}", exp_key(&opaque.exp), args.join(","))
+    /// The size as a sum of products.
+    fn normal_form(&self, size: &Size) -> Size {
+        self.size_of_polynomial(&Normaliser { expand: &|_| false, ..Normaliser::new(self) }.polynomial(size))
     }
 
     pub fn lower_size_levels(&mut self, size: &Size, level: u32) {
@@ -204,32 +271,36 @@ impl Checker<'_> {
             return false;
         }
         rest.values_mut().for_each(|other| *other /= -coefficient);
-        let Some(size) = self.size_of_polynomial(&rest) else { return false };
+        if rest.keys().flatten().any(|factor| matches!(factor, Factor::Opaque(_))) {
+            return false;
+        }
+        let size = self.size_of_polynomial(&rest);
         self.size_vars[var.0 as usize] = SizeState::Bound(size);
         true
     }
 
-    /// The polynomial as a size, unless it holds opaque factors.
-    fn size_of_polynomial(&self, polynomial: &Polynomial) -> Option<Size> {
+    /// The polynomial as a size. Coefficients wrap around, as sizes do when they are computed.
+    fn size_of_polynomial(&self, polynomial: &Polynomial) -> Size {
         let mut sum: Option<Size> = None;
         for (factors, coefficient) in polynomial {
-            let mut term = Size::Const(i64::try_from(coefficient.abs()).ok()?);
+            let negative = *coefficient < 0 && *coefficient > i128::from(i64::MIN);
+            let mut term = Size::Const(if negative { -*coefficient as i64 } else { *coefficient as i64 });
             for factor in factors {
                 let factor = match factor {
                     Factor::Name(id) => Size::Name(*id, self.vars[id.0 as usize].name.clone()),
                     Factor::Var(var) => Size::Var(*var),
-                    Factor::Opaque(_) => return None,
+                    Factor::Opaque(keyed) => keyed.size.clone(),
                 };
                 term = if matches!(term, Size::Const(1)) { factor } else { Size::product(term, factor) };
             }
-            sum = Some(match (sum, *coefficient < 0) {
+            sum = Some(match (sum, negative) {
                 (None, false) => term,
                 (None, true) => Size::difference(Size::Const(0), term),
                 (Some(sum), false) => Size::sum(sum, term),
                 (Some(sum), true) => Size::difference(sum, term),
             });
         }
-        Some(sum.unwrap_or(Size::Const(0)))
+        sum.unwrap_or(Size::Const(0))
     }
 
     // ----------------------------------------------------------------------------------------------------- sets of checks
@@ -343,7 +414,7 @@ impl Checker<'_> {
         if !names.iter().any(|name| (hiding.hidden)(self, *name)) {
             return size;
         }
-        let key = format!("{:?}", self.polynomial(&size));
+        let key = key_of(&self.polynomial(&size));
         if let Some((id, name)) = hiding.known.get(&key) {
             return Size::Name(*id, name.clone());
         }
@@ -357,17 +428,146 @@ impl Checker<'_> {
 
     /// Hidden names whose definition is known are replaced by it.
     fn expand_hidden(&self, size: &Size, hidden: &dyn Fn(&Checker<'_>, VarId) -> bool) -> Size {
-        match size {
-            Size::Name(id, _) if hidden(self, *id) => match &self.vars[id.0 as usize].size {
-                Some(known) => self.expand_hidden(&self.resolve_size(known), hidden),
-                None => size.clone(),
-            },
-            Size::Add(left, right) => Size::sum(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
-            Size::Sub(left, right) => Size::difference(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
-            Size::Mul(left, right) => Size::product(self.expand_hidden(left, hidden), self.expand_hidden(right, hidden)),
-            other => other.clone(),
+        let names = |id| hidden(self, id);
+        match self.expand_names(size, &names, &mut { LONG_SIZE }) {
+            Some(size) => size,
+            None => self.size_of_polynomial(&Normaliser { expand: &names, ..Normaliser::new(self) }.polynomial(size)),
         }
     }
+
+    /// Nothing, if the size would be long.
+    fn expand_names(&self, size: &Size, hidden: &dyn Fn(VarId) -> bool, left: &mut usize) -> Option<Size> {
+        *left = left.checked_sub(1)?;
+        let mut expand = |size: &Size| self.expand_names(size, hidden, left);
+        Some(match size {
+            Size::Name(id, _) if hidden(*id) => match &self.vars[id.0 as usize].size {
+                Some(known) => expand(&self.resolve_size(known))?,
+                None => size.clone(),
+            },
+            Size::Add(left, right) => Size::sum(expand(left)?, expand(right)?),
+            Size::Sub(left, right) => Size::difference(expand(left)?, expand(right)?),
+            Size::Mul(left, right) => Size::product(expand(left)?, expand(right)?),
+            other => other.clone(),
+        })
+    }
+}
+
+/// Makes polynomials of sizes. What a name or variable stands for is normalised once.
+struct Normaliser<'c, 'a> {
+    checker: &'c Checker<'a>,
+    /// Which names bound to a size, as in `let n = e`, are replaced by it.
+    expand: &'c dyn Fn(VarId) -> bool,
+    known: FxHashMap<Factor, Polynomial>,
+}
+
+impl<'c, 'a> Normaliser<'c, 'a> {
+    fn new(checker: &'c Checker<'a>) -> Self {
+        Normaliser { checker, expand: &|_| true, known: FxHashMap::default() }
+    }
+
+    fn polynomial(&mut self, size: &Size) -> Polynomial {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.polynomial_inner(size))
+    }
+
+    fn polynomial_inner(&mut self, size: &Size) -> Polynomial {
+        match size {
+            Size::Const(0) => Polynomial::new(),
+            Size::Const(value) => Polynomial::from([(Vec::new(), i128::from(*value))]),
+            Size::Name(id, _) => match &self.checker.vars[id.0 as usize].size {
+                Some(size) if matches!(size, Size::Var(_)) || (self.expand)(*id) => self.known_as(Factor::Name(*id), size),
+                _ => single(Factor::Name(*id)),
+            },
+            Size::Var(var) => match &self.checker.size_vars[var.0 as usize] {
+                SizeState::Bound(size) => self.known_as(Factor::Var(*var), size),
+                SizeState::Unbound { .. } => single(Factor::Var(*var)),
+            },
+            Size::Add(left, right) | Size::Sub(left, right) => {
+                let negative = matches!(size, Size::Sub(..));
+                let (mut sum, mut small) = (self.polynomial(left), self.polynomial(right));
+                if negative {
+                    small.values_mut().for_each(|coefficient| *coefficient = -*coefficient);
+                }
+                if small.len() > sum.len() {
+                    std::mem::swap(&mut sum, &mut small);
+                }
+                for (product, coefficient) in small {
+                    add_term(&mut sum, product, coefficient);
+                }
+                sum
+            }
+            Size::Mul(left, right) => {
+                let (left, right) = (self.polynomial(left), self.polynomial(right));
+                let terms = left.len().saturating_mul(right.len());
+                let too_long = terms > MOST_TERMS || degree(&left) + degree(&right) > MOST_FACTORS;
+                if terms > 1 && (too_long || holds_product(&left) || holds_product(&right)) {
+                    let key = format!("{}*{}", key_of(&left), key_of(&right));
+                    let [left, right] = [left, right].map(|operand| self.checker.size_of_polynomial(&operand));
+                    return single(Factor::Opaque(Keyed { key: self.checker.size_key(key), size: Size::product(left, right) }));
+                }
+                let mut product = Polynomial::new();
+                for (left_factors, left_coefficient) in &left {
+                    for (right_factors, right_coefficient) in &right {
+                        let mut factors = [left_factors.as_slice(), right_factors].concat();
+                        factors.sort();
+                        add_term(&mut product, factors, left_coefficient.saturating_mul(*right_coefficient));
+                    }
+                }
+                product
+            }
+            Size::Opaque(opaque) => {
+                let mut key = exp_key(&opaque.exp);
+                let mut args = Vec::new();
+                for (id, size) in &opaque.args {
+                    let polynomial = self.polynomial(size);
+                    key.push_str(&format!(" {}={}", id.0, key_of(&polynomial)));
+                    args.push((*id, self.checker.resolve_size(size)));
+                }
+                let size = Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }));
+                single(Factor::Opaque(Keyed { key: self.checker.size_key(key), size }))
+            }
+            Size::Unknown => single(Factor::Opaque(Keyed { key: self.checker.size_key(String::from("?")), size: Size::Unknown })),
+        }
+    }
+
+    fn known_as(&mut self, factor: Factor, size: &Size) -> Polynomial {
+        if let Some(known) = self.known.get(&factor) {
+            return known.clone();
+        }
+        let polynomial = self.polynomial(size);
+        self.known.insert(factor, polynomial.clone());
+        polynomial
+    }
+}
+
+fn degree(polynomial: &Polynomial) -> usize {
+    polynomial.keys().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Whether a product inside was not multiplied out; then those around it are not either.
+fn holds_product(polynomial: &Polynomial) -> bool {
+    let is_product = |factor: &Factor| matches!(factor, Factor::Opaque(Keyed { size: Size::Mul(..), .. }));
+    polynomial.keys().flatten().any(is_product)
+}
+
+fn single(factor: Factor) -> Polynomial {
+    Polynomial::from([(vec![factor], 1)])
+}
+
+/// A text that is the same for equal polynomials.
+fn key_of(polynomial: &Polynomial) -> String {
+    let mut key = String::from("(");
+    for (factors, coefficient) in polynomial {
+        key.push_str(&format!("+{coefficient}"));
+        for factor in factors {
+            match factor {
+                Factor::Name(id) => key.push_str(&format!("*v{}", id.0)),
+                Factor::Var(var) => key.push_str(&format!("*d{}", var.0)),
+                Factor::Opaque(keyed) => key.push_str(&format!("*k{}", keyed.key)),
+            }
+        }
+    }
+    key.push(')');
+    key
 }
 
 struct Hiding<'a> {

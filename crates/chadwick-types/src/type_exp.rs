@@ -34,6 +34,7 @@ impl Checker<'_> {
     pub fn type_exp(&mut self, exp: &ast::TypeExp, anonymous: Anonymous) -> Written {
         let mut writer = Writer { anonymous, sizes: Vec::new(), unique: false };
         let ty = self.write_type(exp, &mut writer);
+        let ty = self.bounded_type(ty, exp.span);
         Written { ty, unique: writer.unique, sizes: writer.sizes }
     }
 

@@ -1,5 +1,6 @@
 //! Unification variables, their constraints, and unification of types. Sizes have a file of their own.
 
+use crate::bound::MOST_NODES;
 use crate::checker::Checker;
 use crate::subst::Subst;
 use crate::tree::{NamedBody, NamedParam};
@@ -104,11 +105,16 @@ pub enum Mismatch {
     /// The type lacks something that a constraint asks for.
     Constraint(String),
     Consumption,
+    /// The types are too large to be compared.
+    TooLarge,
     /// A local type parameter would be the type of something outside its function.
     Scope(Name),
     /// A function whose result, or parameter, has a size that only values know, and what was expected of it.
     HiddenSize(Type, Type),
 }
+
+/// How many pairs of parts a comparison of two types looks at. Types of the largest size need fewer, unless variables in them grow.
+const MOST_COMPARISONS: usize = 4 * MOST_NODES;
 
 type Unified = Result<(), Mismatch>;
 
@@ -164,36 +170,49 @@ impl Checker<'_> {
 
     /// The type with all solved variables replaced.
     pub fn resolve(&self, ty: &Type) -> Type {
+        if self.measure(ty) { self.resolve_all(ty) } else { Type::Error }
+    }
+
+    fn resolve_all(&self, ty: &Type) -> Type {
         match self.shallow(ty) {
-            Type::Record(fields) => Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.resolve(ty))).collect()),
+            Type::Record(fields) => Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.resolve_all(ty))).collect()),
             Type::Sum(constructors) => Type::Sum(
                 constructors
                     .iter()
-                    .map(|(name, payload)| (name.clone(), payload.iter().map(|ty| self.resolve(ty)).collect()))
+                    .map(|(name, payload)| (name.clone(), payload.iter().map(|ty| self.resolve_all(ty)).collect()))
                     .collect(),
             ),
-            Type::Array(size, element) => Type::array(self.resolve_size(&size), self.resolve(&element)),
+            Type::Array(size, element) => Type::array(self.resolve_size(&size), self.resolve_all(&element)),
             Type::Arrow(arrow) => Type::Arrow(Rc::new(Arrow {
                 param: arrow.param,
                 param_name: arrow.param_name.clone(),
                 consumes: arrow.consumes,
-                from: self.resolve(&arrow.from),
-                to: Return { exists: arrow.to.exists.clone(), unique: arrow.to.unique, ty: self.resolve(&arrow.to.ty) },
+                from: self.resolve_all(&arrow.from),
+                to: Return { exists: arrow.to.exists.clone(), unique: arrow.to.unique, ty: self.resolve_all(&arrow.to.ty) },
             })),
             Type::Named(id, name, args) => {
                 let resolve = |arg: &TypeArg| match arg {
-                    TypeArg::Type(ty) => TypeArg::Type(self.resolve(ty)),
+                    TypeArg::Type(ty) => TypeArg::Type(self.resolve_all(ty)),
                     TypeArg::Size(size) => TypeArg::Size(self.resolve_size(size)),
                 };
                 Type::Named(id, name, args.iter().map(resolve).collect())
             }
-            Type::Hidden(names, ty) => Type::Hidden(names, Rc::new(self.resolve(&ty))),
+            Type::Hidden(names, ty) => Type::Hidden(names, Rc::new(self.resolve_all(&ty))),
             other => other,
         }
     }
 
     pub fn unify(&mut self, expected: &Type, actual: &Type, on_sizes: OnSizes, span: Span) -> Unified {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.unify_inner(expected, actual, on_sizes, span))
+        let outermost = self.comparisons_left.is_none();
+        match self.comparisons_left.get_or_insert(MOST_COMPARISONS) {
+            0 => return Err(Mismatch::TooLarge),
+            left => *left -= 1,
+        }
+        let unified = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.unify_inner(expected, actual, on_sizes, span));
+        if outermost {
+            self.comparisons_left = None;
+        }
+        unified
     }
 
     fn unify_inner(&mut self, expected: &Type, actual: &Type, on_sizes: OnSizes, span: Span) -> Unified {
@@ -207,6 +226,7 @@ impl Checker<'_> {
             (Type::Var(var), other) | (other, Type::Var(var)) => self.bind(*var, other, span),
             (Type::Prim(left), Type::Prim(right)) if left == right => Ok(()),
             (Type::Param(left, _), Type::Param(right, _)) if left == right => Ok(()),
+            (Type::Record(left), Type::Record(right)) if Rc::ptr_eq(left, right) => Ok(()),
             (Type::Record(left), Type::Record(right)) => {
                 if left.len() != right.len() || left.iter().zip(right.iter()).any(|(left, right)| left.0 != right.0) {
                     return Err(Mismatch::Types(expected.clone(), actual.clone()));
@@ -295,6 +315,9 @@ impl Checker<'_> {
         let TypeState::Unbound { level, constraint, .. } = self.type_vars[var.0 as usize].clone() else {
             return Ok(());
         };
+        if !self.is_bounded(ty) {
+            return Err(Mismatch::TooLarge);
+        }
         if self.occurs(var, ty) {
             return Err(Mismatch::Infinite(self.resolve(ty)));
         }

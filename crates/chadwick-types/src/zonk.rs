@@ -22,55 +22,53 @@ impl Checker<'_> {
             other => other,
         };
         let scheme = Scheme { ty: self.final_type(&definition.scheme.ty), ..definition.scheme };
+        self.report_too_large(definition.span);
         Definition { scheme, body, ..definition }
     }
 
     /// The type with nothing open: what no use decided is the empty tuple, sizes are read from values.
     pub fn final_type(&self, ty: &Type) -> Type {
+        if self.measure(ty) { self.final_type_all(ty) } else { Type::Error }
+    }
+
+    fn final_type_all(&self, ty: &Type) -> Type {
         match self.shallow(ty) {
             Type::Var(_) => Type::unit(),
-            Type::Record(fields) => Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.final_type(ty))).collect()),
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.final_type_all(ty))).collect())
+            }
             Type::Sum(constructors) => Type::Sum(
                 constructors
                     .iter()
-                    .map(|(name, payload)| (name.clone(), payload.iter().map(|ty| self.final_type(ty)).collect()))
+                    .map(|(name, payload)| (name.clone(), payload.iter().map(|ty| self.final_type_all(ty)).collect()))
                     .collect(),
             ),
-            Type::Array(size, element) => Type::array(self.final_size(&size), self.final_type(&element)),
+            Type::Array(size, element) => Type::array(self.final_size(&size), self.final_type_all(&element)),
             Type::Arrow(arrow) => Type::Arrow(Rc::new(Arrow {
                 param: arrow.param,
                 param_name: arrow.param_name.clone(),
                 consumes: arrow.consumes,
-                from: self.final_type(&arrow.from),
-                to: Return { exists: arrow.to.exists.clone(), unique: arrow.to.unique, ty: self.final_type(&arrow.to.ty) },
+                from: self.final_type_all(&arrow.from),
+                to: Return { exists: arrow.to.exists.clone(), unique: arrow.to.unique, ty: self.final_type_all(&arrow.to.ty) },
             })),
             Type::Named(id, name, args) => Type::Named(
                 id,
                 name,
                 args.iter()
                     .map(|arg| match arg {
-                        TypeArg::Type(ty) => TypeArg::Type(self.final_type(ty)),
+                        TypeArg::Type(ty) => TypeArg::Type(self.final_type_all(ty)),
                         TypeArg::Size(size) => TypeArg::Size(self.final_size(size)),
                     })
                     .collect(),
             ),
-            Type::Hidden(names, ty) => Type::Hidden(names, Rc::new(self.final_type(&ty))),
+            Type::Hidden(names, ty) => Type::Hidden(names, Rc::new(self.final_type_all(&ty))),
             other => other,
         }
     }
 
     pub fn final_size(&self, size: &Size) -> Size {
-        match self.resolve_size(size) {
-            Size::Var(_) => Size::Unknown,
-            Size::Add(left, right) => Size::sum(self.final_size(&left), self.final_size(&right)),
-            Size::Sub(left, right) => Size::difference(self.final_size(&left), self.final_size(&right)),
-            Size::Mul(left, right) => Size::product(self.final_size(&left), self.final_size(&right)),
-            Size::Opaque(opaque) => {
-                let args = opaque.args.iter().map(|(id, size)| (*id, self.final_size(size))).collect();
-                Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))
-            }
-            other => other,
-        }
+        let size = self.resolve_size(size);
+        if is_open(&size) { closed_size(size) } else { size }
     }
 
     fn zonk_checks(&mut self, set: CheckSet) -> CheckSet {
@@ -102,6 +100,7 @@ impl Checker<'_> {
     fn zonk_inner(&mut self, exp: Exp) -> Exp {
         let ty = self.final_type(&exp.ty);
         let span = exp.span;
+        self.report_too_large(span);
         let kind = match exp.kind {
             ExpKind::Int(value) => self.zonk_int(value, &ty, span),
             ExpKind::Var { id, types, sizes } => ExpKind::Var {
@@ -204,6 +203,7 @@ impl Checker<'_> {
         let mut current = exp;
         loop {
             let (ty, span) = (self.final_type(&current.ty), current.span);
+            self.report_too_large(span);
             match current.kind {
                 ExpKind::Let { pattern, value, body } => {
                     let value = self.zonk_box(value);
@@ -292,6 +292,7 @@ impl Checker<'_> {
 
     pub fn zonk_pattern(&mut self, pattern: Pattern) -> Pattern {
         let ty = self.final_type(&pattern.ty);
+        self.report_too_large(pattern.span);
         let kind = match pattern.kind {
             PatternKind::Record(fields) => {
                 PatternKind::Record(fields.into_iter().map(|(name, field)| (name, self.zonk_pattern(field))).collect())
@@ -319,5 +320,30 @@ pub fn has_unknown(size: &Size) -> bool {
         Size::Add(left, right) | Size::Sub(left, right) | Size::Mul(left, right) => has_unknown(left) || has_unknown(right),
         Size::Opaque(opaque) => opaque.args.iter().any(|(_, size)| has_unknown(size)),
         Size::Const(_) | Size::Name(..) | Size::Var(_) => false,
+    }
+}
+
+/// The resolved size with what is still open read from values.
+fn closed_size(size: Size) -> Size {
+    let closed = |size: &Rc<Size>| closed_size(Size::clone(size));
+    match size {
+        Size::Var(_) => Size::Unknown,
+        Size::Add(left, right) => Size::sum(closed(&left), closed(&right)),
+        Size::Sub(left, right) => Size::difference(closed(&left), closed(&right)),
+        Size::Mul(left, right) => Size::product(closed(&left), closed(&right)),
+        Size::Opaque(opaque) => {
+            let args = opaque.args.iter().map(|(id, size)| (*id, closed_size(size.clone()))).collect();
+            Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }))
+        }
+        other => other,
+    }
+}
+
+fn is_open(size: &Size) -> bool {
+    match size {
+        Size::Var(_) => true,
+        Size::Add(left, right) | Size::Sub(left, right) | Size::Mul(left, right) => is_open(left) || is_open(right),
+        Size::Opaque(opaque) => opaque.args.iter().any(|(_, size)| is_open(size)),
+        Size::Const(_) | Size::Name(..) | Size::Unknown => false,
     }
 }

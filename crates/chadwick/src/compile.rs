@@ -19,6 +19,10 @@ pub struct FileLoader;
 
 impl Loader for FileLoader {
     fn load(&self, path: &Path) -> Result<String, String> {
+        // A pipe or a device has no end that could be waited for.
+        if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
+            return Err(String::from("a program is read from a file, and this is none"));
+        }
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         String::from_utf8(bytes).map_err(|_| String::from("the file is not UTF-8 text"))
     }

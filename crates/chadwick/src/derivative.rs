@@ -4,7 +4,7 @@
 //! tangents of arguments always come in the order of the arguments, one for each of those.
 
 use crate::error::{Error, Result, listed};
-use crate::function::{Function, is_float, slots, to_core, type_string};
+use crate::function::{Function, counted, is_float, slots, to_core, type_string};
 use crate::values::Value;
 use chadwick_core::{
     Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
@@ -203,7 +203,9 @@ impl Function {
     /// Checks that seeds have the types and shapes of what they belong to.
     fn seeds(&self, word: &str, primals: &[Value], names: &[String], seeds: &[Value]) -> Result<Vec<interp::Value>> {
         if primals.len() != seeds.len() {
-            let message = format!("`{}` needs {} {word}s here, but {} were given", self.name(), primals.len(), seeds.len());
+            let plural = if primals.len() == 1 { "" } else { "s" };
+            let given = counted(seeds.len());
+            let message = format!("`{}` needs {} {word}{plural} here, but {given} given", self.name(), primals.len());
             return Err(Error::argument(message));
         }
         let mut checked = Vec::with_capacity(seeds.len());
@@ -256,7 +258,12 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         Mode::Vjp | Mode::Mjp => (&results, &by),
     };
     let all_results: Vec<Type> = results.iter().chain(derivative_types).cloned().collect();
-    let value = |name: &str, ty: &Type| EntryValue { name: name.into(), source_type: type_string(ty), types: vec![ty.clone()] };
+    let value = |name: &str, ty: &Type| EntryValue {
+        name: name.into(),
+        source_type: type_string(ty),
+        parts: Vec::new(),
+        types: vec![ty.clone()],
+    };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
     let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
     let (entry_params, entry_results) = (params.collect(), given.collect());

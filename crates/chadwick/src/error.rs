@@ -22,6 +22,8 @@ pub enum Error {
     NoSuchFunction { name: String, known: Vec<String> },
     /// Arguments, seeds or cotangents that do not fit; or a result that is no data.
     Argument { message: String },
+    /// A call that names no parameter that there is, or gives too few or too many arguments.
+    Usage { message: String },
     /// There is no C compiler, or it cannot be used.
     NoNativeCode { message: String },
     /// A file of values that cannot be read.
@@ -29,6 +31,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub fn usage(message: impl Into<String>) -> Error {
+        Error::Usage { message: message.into() }
+    }
+
     pub fn argument(message: impl Into<String>) -> Error {
         Error::Argument { message: message.into() }
     }
@@ -54,7 +60,7 @@ impl Error {
                 [] => format!("there is no entry point `{name}`; the program has none"),
                 known => format!("there is no entry point `{name}`; there is {}", listed(known)),
             },
-            Error::Argument { message } => message.clone(),
+            Error::Argument { message } | Error::Usage { message } => message.clone(),
             Error::NoNativeCode { message } => format!("no native code: {message}"),
             Error::Value { source, error } => format!("{source}: {error}"),
         }

@@ -139,7 +139,8 @@ impl Function {
             let plural = if slots.len() == 1 { "" } else { "s" };
             let types: Vec<String> = slots.iter().map(|(_, _, ty)| type_string(ty)).collect();
             let types = if types.is_empty() { String::new() } else { format!(" ({})", types.join(", ")) };
-            let message = format!("`{}` takes {} value{plural}{types}, but {} were given", entry.name, slots.len(), args.len());
+            let message =
+                format!("`{}` takes {} value{plural}{types}, but {} given", entry.name, slots.len(), counted(args.len()));
             return Err(Error::argument(message));
         }
         for (number, ((param, component, ty), arg)) in slots.into_iter().zip(args).enumerate() {
@@ -150,7 +151,10 @@ impl Function {
                 };
                 let part = match param.types.len() {
                     1 => format!("has type {}", param.source_type),
-                    _ => format!("has type {}, and its component {component} has type {}", param.source_type, type_string(ty)),
+                    _ => {
+                        let part = param.parts.get(component).cloned().unwrap_or_else(|| component.to_string());
+                        format!("has type {}, and its component `{part}` has type {}", param.source_type, type_string(ty))
+                    }
                 };
                 let given = arg.type_string();
                 let message = format!("{name} of `{}` {part}, but a value of type {given} was given", entry.name);
@@ -181,16 +185,16 @@ pub(crate) fn slots(values: &[EntryValue]) -> Vec<(&EntryValue, usize, &Type)> {
     values.iter().flat_map(|value| value.types.iter().enumerate().map(move |(at, ty)| (value, at, ty))).collect()
 }
 
+/// "1 was", "2 were".
+pub(crate) fn counted(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "was" } else { "were" })
+}
+
 fn slot_names(values: &[EntryValue]) -> Vec<String> {
-    let mut names = Vec::new();
-    for (number, value) in values.iter().enumerate() {
-        let name = if value.name.is_empty() { number.to_string() } else { value.name.to_string() };
-        match value.types.len() {
-            1 => names.push(name),
-            many => names.extend((0..many).map(|component| format!("{name}.{component}"))),
-        }
-    }
-    names
+    let parts = |(number, value): (usize, &EntryValue)| -> Vec<String> {
+        (0..value.types.len()).map(|part| value.part_name(number, part)).collect()
+    };
+    values.iter().enumerate().flat_map(parts).collect()
 }
 
 fn value_types(values: &[EntryValue]) -> Option<Vec<ValueType>> {

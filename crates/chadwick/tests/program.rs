@@ -29,7 +29,7 @@ fn tuples_are_passed_as_their_components() {
 fn wrong_arguments_are_explained() {
     let program = program("entry loss [n] (x: [n]f64) (k: i64) = f64.sum x * f64.i64 k\nentry pair (p: (i32, f64)) = p.0");
     let loss = program.function("loss").unwrap();
-    assert_eq!(message(loss.call(&[vec![1.0].into()])), "`loss` takes 2 values ([]f64, i64), but 1 were given");
+    assert_eq!(message(loss.call(&[vec![1.0].into()])), "`loss` takes 2 values ([]f64, i64), but 1 was given");
     assert_eq!(
         message(loss.call(&[vec![1.0].into(), 1i32.into()])),
         "parameter `k` of `loss` has type i64, but a value of type i32 was given"
@@ -40,7 +40,7 @@ fn wrong_arguments_are_explained() {
     );
     assert_eq!(
         message(program.function("pair").unwrap().call(&[1i32.into(), 1i32.into()])),
-        "parameter `p` of `pair` has type (i32, f64), and its component 1 has type f64, but a value of type i32 was given"
+        "parameter `p` of `pair` has type (i32, f64), and its component `1` has type f64, but a value of type i32 was given"
     );
     assert_eq!(message(program.function("los")), "there is no entry point `los`; there is `loss` and `pair`");
 }
@@ -136,7 +136,7 @@ fn pullbacks_are_independent() {
         message(first.call(&[1.0.into(), vec![0.0].into()])),
         "the cotangent must have type [2]f64, but one of type [1]f64 was given"
     );
-    assert_eq!(message(first.call(&[1.0.into()])), "`f` needs 2 cotangents here, but 1 were given");
+    assert_eq!(message(first.call(&[1.0.into()])), "`f` needs 2 cotangents here, but 1 was given");
 }
 
 #[test]

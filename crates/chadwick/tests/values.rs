@@ -1,6 +1,6 @@
 //! The formats of values: what they read, what they write, what they refuse, and that nothing makes them panic.
 
-use chadwick::values::{Elements, Place, Prim, Value, ValueType, binary, element_count, json, npy, text};
+use chadwick::values::{Elements, Place, Prim, Value, ValueError, ValueType, binary, element_count, json, npy, text};
 use half::f16;
 use proptest::prelude::*;
 
@@ -306,4 +306,42 @@ proptest! {
             read_with_every_parser(&file);
         }
     }
+}
+
+#[test]
+fn an_archive_is_unpacked_only_as_far_as_its_arrays_may_go() {
+    let zeros = Value::zeros(Prim::F64, [1 << 17]).expect("an array");
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    for name in ["a.npy", "b.npy"] {
+        archive.start_file(name, options).expect("a file");
+        std::io::Write::write_all(&mut archive, &npy::write(&zeros)).expect("a written file");
+    }
+    let bytes = archive.finish().expect("an archive").into_inner();
+    assert_eq!(npy::parse_archive_within(&bytes, 1 << 21).expect("both arrays").len(), 2);
+    for (limit, name) in [((1 << 21) - 1, "b.npy"), (1 << 20, "b.npy"), ((1 << 20) - 1, "a.npy"), (1 << 10, "a.npy")] {
+        let error = npy::parse_archive_within(&bytes, limit).expect_err("too much");
+        assert_eq!(error.message, format!("{name}: the values take up more memory than the {limit} bytes that they may"));
+    }
+}
+
+#[test]
+fn values_beyond_their_limit_are_refused_in_every_format() {
+    let limit = 1000;
+    let refused = |error: Result<Vec<Value>, ValueError>| {
+        let message = error.expect_err("too much").message;
+        assert!(message.contains("more memory than the 1000 bytes"), "{message}");
+    };
+    let vector = Value::zeros(Prim::F64, [126]).expect("an array");
+    let type_of = [ValueType { prim: Prim::F64, rank: 1 }];
+    let named = [(String::from("xs"), type_of[0])];
+    let mut bytes = Vec::new();
+    binary::write_value(&vector, &mut bytes);
+    refused(text::parse_values_within(&bytes, &type_of, limit));
+    refused(text::parse_values_within(vector.to_string().as_bytes(), &type_of, limit));
+    refused(text::parse_values_within("0.0 ".repeat(126).as_bytes(), &[], limit));
+    refused(npy::parse_within(&npy::write(&vector), limit).map(|value| vec![value]));
+    refused(json::parse_arguments_within(json::from_value(&vector).to_string().as_bytes(), &named, limit));
+    let fits = Value::zeros(Prim::F64, [125]).expect("an array");
+    assert_eq!(text::parse_values_within(fits.to_string().as_bytes(), &type_of, limit), Ok(vec![fits]));
 }

@@ -20,7 +20,7 @@ fn grad(options: &GradOptions) -> Result<()> {
     let program = load(&options.call.file)?
         .with_engine(engine.and_then(Engine::from_name).unwrap_or_default())?
         .with_backend(options.backend.backend(false, engine))?;
-    let call = arguments::resolve(&program, &options.call, Default::Tests)?;
+    let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
     let function = match options.wrt.is_empty() {
         true => call.function,
         false => call.function.wrt(&options.wrt)?,

@@ -25,7 +25,7 @@ pub fn command(options: &GradcheckOptions) -> Exit {
 
 fn check(options: &GradcheckOptions) -> Result<Report> {
     let program = load(&options.call.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
-    let call = arguments::resolve(&program, &options.call, Default::Tests)?;
+    let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
     let function = match options.wrt.is_empty() {
         true => call.function,
         false => call.function.wrt(&options.wrt)?,

@@ -44,7 +44,10 @@ fn finish(result: Result<(), Error>, json: bool) -> Exit {
                 true => output::line(&error_json(&error).to_string()),
                 false => output::error_line(&error.render(style(Paint::stderr()))),
             }
-            Exit::Failure
+            match error {
+                Error::Usage { .. } => Exit::Usage,
+                _ => Exit::Failure,
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ pub fn command(options: &RunOptions) -> Exit {
 fn run(options: &RunOptions) -> Result<()> {
     let program = load(&options.call.file)?.with_backend(options.backend.backend(false, None))?;
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
-    let call = arguments::resolve(&program, &options.call, Default::StandardInput)?;
+    let call = arguments::resolve(&program, &options.call, Default::StandardInput, options.limits.max_memory)?;
     program.set_limits(options.limits.starting_now());
     if call.function.result_types().is_none() && options.output.is_plain_text() {
         call.function.call_to_text(&call.arguments)?.iter().for_each(|text| output::line(text));

@@ -130,7 +130,7 @@ fn run_case(path: &Path, source: &str, program: &Program, case: &Case, config: &
     let wanted = match &case.expect {
         Expect::Success | Expect::Auto => None,
         Expect::Values(values) => Some(values.clone()),
-        Expect::File(file) => match read_data(path, file) {
+        Expect::File(file) => match read_data(path, file, config.max_memory) {
             Ok(values) => Some(values),
             Err(problem) => return Status::Failed(problem),
         },
@@ -156,7 +156,7 @@ fn call(path: &Path, program: &Program, case: &Case, input: &Input, config: &Con
     let arguments = match input {
         Input::Values(values) => values.clone(),
         Input::Random(items) => random::generate(items)?,
-        Input::File(file) => read_data(path, file)?,
+        Input::File(file) => read_data(path, file, config.max_memory)?,
         Input::Script(_) => Vec::new(),
     };
     let function = program.function(&case.entry).map_err(|error| error.message())?;
@@ -189,8 +189,8 @@ fn compile_messages(error: &Error) -> String {
 }
 
 /// The values of a data file, whose name is relative to the program.
-pub fn read_data(program: &Path, file: &str) -> Result<Vec<Value>, String> {
+pub fn read_data(program: &Path, file: &str, max_bytes: usize) -> Result<Vec<Value>, String> {
     let path = program.parent().unwrap_or(Path::new("")).join(file);
-    let bytes = input::read_data(&path).map_err(|problem| format!("{}: {problem}", path.display()))?;
-    chadwick::values::text::parse_values(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+    let bytes = input::read_data(&path, max_bytes).map_err(|problem| format!("{}: {problem}", path.display()))?;
+    chadwick::values::text::parse_values_within(&bytes, &[], max_bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -33,7 +33,7 @@ pub fn run(
     let mut arguments = Vec::new();
     let (mut declared, mut bound) = (String::new(), String::new());
     for (number, file) in script.files.iter().enumerate() {
-        let values = read_file(path, file).map_err(Status::Failed)?;
+        let values = read_file(path, file, config.max_memory).map_err(Status::Failed)?;
         let names: Vec<String> = match values.len() {
             1 => vec![data_name(number)],
             count => (0..count).map(|part| format!("{}_{part}", data_name(number))).collect(),
@@ -69,12 +69,14 @@ fn messages(error: &Error) -> String {
     diagnostics.iter().filter(|one| one.is_error()).map(|one| one.message.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-fn read_file(program: &Path, file: &ScriptFile) -> Result<Vec<Value>, String> {
+fn read_file(program: &Path, file: &ScriptFile, max_bytes: usize) -> Result<Vec<Value>, String> {
     if !file.bytes {
-        return read_data(program, &file.path);
+        return read_data(program, &file.path, max_bytes);
     }
     let path = beside(program, &file.path);
-    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let failed = |problem: String| format!("{}: {problem}", path.display());
+    let file = std::fs::File::open(&path).map_err(|error| failed(error.to_string()))?;
+    let bytes = input::read_bounded(file, max_bytes).map_err(failed)?;
     Ok(vec![Value::from(bytes)])
 }
 

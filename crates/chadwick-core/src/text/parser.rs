@@ -266,7 +266,9 @@ impl Parser {
     fn entry_values(&mut self) -> Parsed<Vec<EntryValue>> {
         self.separated("(", ")", |parser| {
             let name = parser.text()?.into();
-            Ok(EntryValue { name, source_type: parser.text()?, types: parser.types()? })
+            let source_type = parser.text()?;
+            let parts = if parser.at_punct("[") { parser.separated("[", "]", Self::text)? } else { Vec::new() };
+            Ok(EntryValue { name, source_type, parts, types: parser.types()? })
         })
     }
 

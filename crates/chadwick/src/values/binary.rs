@@ -1,12 +1,17 @@
 //! The binary format: `b`, version 2, rank, type name in four bytes, dimensions, elements; little endian.
 
-use super::{Elements, MAX_RANK, Prim, Value, ValueError, element_count};
+use super::{Elements, MAX_RANK, Place, Prim, Value, ValueError, element_count};
 use half::f16;
 
 const VERSION: u8 = 2;
 
 /// Reads one value from the start of the input; returns it and how many bytes it took.
 pub fn parse_value(input: &[u8]) -> Result<(Value, usize), ValueError> {
+    parse_value_within(input, usize::MAX)
+}
+
+/// As [`parse_value`], for values of at most so many bytes.
+pub fn parse_value_within(input: &[u8], max_bytes: usize) -> Result<(Value, usize), ValueError> {
     let at = |offset: usize| input.get(offset).copied().ok_or_else(|| truncated(input, "in the header"));
     if at(0)? != b'b' {
         return Err(ValueError::at_byte(0, "a binary value starts with `b`"));
@@ -39,6 +44,9 @@ pub fn parse_value(input: &[u8]) -> Result<(Value, usize), ValueError> {
             format!("the shape {shape:?} asks for more elements than the {left} bytes left hold"),
         ));
     };
+    if length > max_bytes {
+        return Err(ValueError::too_large(Place::Byte(position), max_bytes));
+    }
     let elements = decode(prim, &input[position..position + length], ByteOrder::Little)
         .map_err(|bad| ValueError::at_byte(position + bad, "a boolean is 0 or 1"))?;
     Value::new(shape, elements).map(|value| (value, position + length)).ok_or_else(|| truncated(input, "in the elements"))

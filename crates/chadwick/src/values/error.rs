@@ -29,6 +29,11 @@ impl ValueError {
         ValueError { place: Place::Whole, message: message.into() }
     }
 
+    /// Values that take up more memory than they may.
+    pub fn too_large(place: Place, max_bytes: usize) -> Self {
+        ValueError { place, message: format!("the values take up more memory than the {max_bytes} bytes that they may") }
+    }
+
     /// An error at a byte of a text.
     pub fn in_text(text: &[u8], offset: usize, message: impl Into<String>) -> Self {
         let before = &text[..offset.min(text.len())];

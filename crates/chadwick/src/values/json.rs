@@ -8,9 +8,35 @@ use super::{Elements, Place, Prim, Scalar, Value, ValueError, ValueType};
 use chadwick_core::Const;
 use serde_json::{Map, Number, Value as Json};
 
+/// Documents with no more numbers and brackets than this are read before they are measured.
+const MOST_FREE_NODES: usize = 1 << 16;
+
 /// The arguments of a function, given as an object with a field per parameter, as an array of all arguments in order, or, for a single
 /// parameter, as the argument itself.
 pub fn parse_arguments(text: &[u8], parameters: &[(String, ValueType)]) -> Result<Vec<Value>, ValueError> {
+    parse_arguments_within(text, parameters, usize::MAX)
+}
+
+/// As [`parse_arguments`], for values of at most so many bytes together.
+pub fn parse_arguments_within(
+    text: &[u8],
+    parameters: &[(String, ValueType)],
+    max_bytes: usize,
+) -> Result<Vec<Value>, ValueError> {
+    // The document is made first: a node for every number, and one number behind each comma or bracket.
+    let nodes = text.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    let smallest = parameters.iter().map(|(_, ty)| ty.prim.bytes()).min().unwrap_or(1);
+    if nodes.saturating_mul(smallest) > max_bytes.saturating_mul(2).saturating_add(MOST_FREE_NODES) {
+        return Err(ValueError::too_large(Place::Whole, max_bytes));
+    }
+    let values = read_arguments(text, parameters)?;
+    match values.iter().map(|value| value.len() * value.prim().bytes()).sum::<usize>() > max_bytes {
+        true => Err(ValueError::too_large(Place::Whole, max_bytes)),
+        false => Ok(values),
+    }
+}
+
+fn read_arguments(text: &[u8], parameters: &[(String, ValueType)]) -> Result<Vec<Value>, ValueError> {
     match (parse(text)?, parameters) {
         (Json::Object(mut fields), parameters) => {
             let mut values = Vec::with_capacity(parameters.len());

@@ -4,7 +4,7 @@
 //! order; archives without compression.
 
 use super::binary::{ByteOrder, decode, encode};
-use super::{Elements, MAX_RANK, Prim, Value, ValueError, element_count};
+use super::{Elements, MAX_RANK, Place, Prim, Value, ValueError, element_count};
 use std::io::{Cursor, Read, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -13,7 +13,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const MAX_HEADER: usize = 1 << 16;
 
 /// Arrays of archives may not unpack to more than this.
-const MAX_UNPACKED: u64 = 1 << 34;
+const MAX_UNPACKED: usize = 1 << 34;
 
 /// Whether the input starts like a `.npy` file.
 pub fn is_npy(input: &[u8]) -> bool {
@@ -27,6 +27,11 @@ pub fn is_npz(input: &[u8]) -> bool {
 
 /// Reads a `.npy` file.
 pub fn parse(input: &[u8]) -> Result<Value, ValueError> {
+    parse_within(input, usize::MAX)
+}
+
+/// As [`parse`], for arrays of at most so many bytes.
+pub fn parse_within(input: &[u8], max_bytes: usize) -> Result<Value, ValueError> {
     if !is_npy(input) {
         return Err(ValueError::at_byte(0, "this is no .npy file: it does not start with \\x93NUMPY"));
     }
@@ -51,6 +56,9 @@ pub fn parse(input: &[u8]) -> Result<Value, ValueError> {
     };
     if size < left {
         return Err(ValueError::at_byte(data_start + size, format!("{} bytes too many behind the elements", left - size)));
+    }
+    if size > max_bytes {
+        return Err(ValueError::too_large(Place::Byte(data_start), max_bytes));
     }
     let elements = decode(header.prim, &input[data_start..], header.order)
         .map_err(|bad| ValueError::at_byte(data_start + bad, "a boolean is 0 or 1"))?;
@@ -273,16 +281,32 @@ pub fn write(value: &Value) -> Vec<u8> {
 
 /// Reads an archive: names and arrays, in the order of the archive.
 pub fn parse_archive(input: &[u8]) -> Result<Vec<(String, Value)>, ValueError> {
+    parse_archive_within(input, MAX_UNPACKED)
+}
+
+/// As [`parse_archive`], for arrays of at most so many bytes together. What is packed is unpacked only as far as it may go.
+pub fn parse_archive_within(input: &[u8], max_bytes: usize) -> Result<Vec<(String, Value)>, ValueError> {
     let broken = |error: zip::result::ZipError| ValueError::whole(format!("this is no .npz archive: {error}"));
     let mut archive = zip::ZipArchive::new(Cursor::new(input)).map_err(broken)?;
     let mut arrays = Vec::new();
+    let mut left = max_bytes.min(MAX_UNPACKED);
     for index in 0..archive.len() {
         let file = archive.by_index(index).map_err(broken)?;
         let name = file.name().map_err(broken)?.into_owned();
         let mut bytes = Vec::new();
-        let read = file.take(MAX_UNPACKED).read_to_end(&mut bytes);
-        read.map_err(|error| ValueError::whole(format!("{name}: {error}")))?;
-        let value = parse(&bytes).map_err(|error| ValueError { message: format!("{name}: {}", error.message), ..error })?;
+        let named = |error: ValueError| ValueError { message: format!("{name}: {}", error.message), ..error };
+        let most = (left + MAX_HEADER) as u64;
+        let read = file.take(most + 1).read_to_end(&mut bytes);
+        read.map_err(|error| named(ValueError::whole(error.to_string())))?;
+        if bytes.len() as u64 > most {
+            return Err(named(ValueError::too_large(Place::Whole, max_bytes)));
+        }
+        let too_large = |error: ValueError| match error.place {
+            Place::Byte(_) if bytes.len() > left => ValueError::too_large(Place::Whole, max_bytes),
+            _ => error,
+        };
+        let value = parse_within(&bytes, left).map_err(|error| named(too_large(error)))?;
+        left -= value.len() * value.prim().bytes();
         arrays.push((name.strip_suffix(".npy").unwrap_or(&name).to_owned(), value));
     }
     Ok(arrays)

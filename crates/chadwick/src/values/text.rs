@@ -4,7 +4,7 @@
 //! a row (innermost brackets) is that of its first element; unsuffixed numbers are `i32`, or `f64` with a point or an exponent, unless
 //! the reader is told what type to expect.
 
-use super::{Elements, MAX_RANK, Prim, Scalar, Value, ValueError, ValueType, binary};
+use super::{Elements, MAX_RANK, Place, Prim, Scalar, Value, ValueError, ValueType, binary};
 use chadwick_core::Const;
 use half::f16;
 use std::fmt;
@@ -21,7 +21,12 @@ pub fn parse_values(input: &[u8]) -> Result<Vec<Value>, ValueError> {
 
 /// Reads all values of an input. Numbers without a suffix take the types expected, as far as there are any.
 pub fn parse_values_as(input: &[u8], expected: &[ValueType]) -> Result<Vec<Value>, ValueError> {
-    let mut reader = Reader::new(input);
+    parse_values_within(input, expected, usize::MAX)
+}
+
+/// As [`parse_values_as`], for values of at most so many bytes together.
+pub fn parse_values_within(input: &[u8], expected: &[ValueType], max_bytes: usize) -> Result<Vec<Value>, ValueError> {
+    let mut reader = Reader { max_bytes, ..Reader::new(input) };
     let mut values = Vec::new();
     while !reader.at_end() {
         values.push(reader.value(expected.get(values.len()).map(|ty| ty.prim))?);
@@ -33,6 +38,9 @@ pub fn parse_values_as(input: &[u8], expected: &[ValueType]) -> Result<Vec<Value
 pub struct Reader<'a> {
     input: &'a [u8],
     position: usize,
+    /// What all values together may take up, and what those read do.
+    max_bytes: usize,
+    used_bytes: usize,
 }
 
 /// A number as written.
@@ -46,7 +54,7 @@ struct Number<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(input: &'a [u8]) -> Self {
-        Reader { input, position: 0 }
+        Reader { input, position: 0, max_bytes: usize::MAX, used_bytes: 0 }
     }
 
     pub fn position(&self) -> usize {
@@ -105,10 +113,27 @@ impl<'a> Reader<'a> {
 
     /// The next value. Unsuffixed numbers take the type `want` if they can.
     pub fn value(&mut self, want: Option<Prim>) -> Result<Value, ValueError> {
+        let start = self.position;
+        let value = self.any_value(want)?;
+        self.require_room(&value.elements, start)?;
+        self.used_bytes += value.elements.len() * value.prim().bytes();
+        Ok(value)
+    }
+
+    /// Checks that there is room for these elements besides the values read before.
+    fn require_room(&self, elements: &Elements, at: usize) -> Result<(), ValueError> {
+        let bytes = elements.len() * elements.prim().bytes();
+        match self.used_bytes + bytes <= self.max_bytes {
+            true => Ok(()),
+            false => Err(ValueError { place: self.error(at, "").place, ..ValueError::too_large(Place::Whole, self.max_bytes) }),
+        }
+    }
+
+    fn any_value(&mut self, want: Option<Prim>) -> Result<Value, ValueError> {
         match self.peek() {
             None => Err(self.error(self.position, "expected a value, found the end")),
             Some(b'b') => {
-                let (value, used) = binary::parse_value(self.rest())
+                let (value, used) = binary::parse_value_within(self.rest(), self.max_bytes - self.used_bytes)
                     .map_err(|error| ValueError { place: shift(error.place, self.position), message: error.message })?;
                 self.position += used;
                 Ok(value)
@@ -203,6 +228,9 @@ impl<'a> Reader<'a> {
                     return Err(self.error(here, format!("expected `,` or `]` in an array, found {open}")));
                 }
                 let count = counts.pop().unwrap_or(0);
+                if let Some(elements) = &elements {
+                    self.require_room(elements, here)?;
+                }
                 let Some(known) = shape.get_mut(counts.len()) else { return irregular(self, here) };
                 if *known.get_or_insert(count) != count {
                     return irregular(self, here);
