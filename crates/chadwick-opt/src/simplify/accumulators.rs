@@ -121,7 +121,8 @@ impl Simplify {
     ) -> Option<()> {
         let mut inside = Lifted::default();
         for statement in &body.statements {
-            if accumulates(&statement.op) {
+            // A call that is given a handle accumulates, too.
+            if accumulates(&statement.op) || uses(&statement.op, own) {
                 self.lift(statement, own, &mut inside)?;
             } else {
                 inside.statements.push(statement.clone());
