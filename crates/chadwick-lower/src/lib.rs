@@ -115,14 +115,14 @@ impl<'t> Lowerer<'t> {
         }
     }
 
-    /// Whether one more expression may be lowered. Lambdas are put in place of their calls, so a few of them can make a program that has no
-    /// end to speak of.
-    fn require_room(&mut self, span: Span) -> bool {
-        self.lowered += 1;
+    /// Whether so many more expressions may be lowered. Lambdas are put in place of their calls, and cases of a match behind every
+    /// combination of tests that leads to them, so a few of them can make a program that has no end to speak of.
+    fn require_room(&mut self, expressions: usize, span: Span) -> bool {
+        self.lowered += expressions;
         if self.lowered > MOST_EXPRESSIONS && !self.stopped {
             let span = self.site(span);
             let message = format!(
-                "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls"
+                "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls and cases behind their tests"
             );
             self.error(
                 "E0305",
