@@ -52,6 +52,8 @@ pub struct EntryValue {
     /// The type as the source writes it.
     pub source_type: String,
     pub types: Vec<Type>,
+    /// Where in the value each of the types is: field names with dots between them, `model.weights` or `0.1`; empty for the whole value.
+    pub paths: Vec<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::Lowerer;
 use crate::apply::result_type;
-use crate::ltype::UNKNOWN;
+use crate::ltype::{LType, UNKNOWN};
 use crate::value::{Env, Value};
 use chadwick_core::{Atom, Binder, Entry, EntryValue};
 use chadwick_source::Name;
@@ -33,7 +33,8 @@ impl Lowerer<'_> {
             let binders: Vec<Binder> = types.iter().map(|ty| self.fresh(name.clone(), ty.clone())).collect();
             groups.push(binders.iter().map(|binder| Atom::Var(binder.var)).collect());
             params.extend(binders);
-            entry_params.push(EntryValue { name, source_type: ty.to_string(), types });
+            let paths = paths(&shape, types.len());
+            entry_params.push(EntryValue { name, source_type: ty.to_string(), types, paths });
         }
         let shape = self.shape_in(&ty, &env);
         let results = self.flatten(&shape);
@@ -101,9 +102,37 @@ impl Lowerer<'_> {
             .map(|(name, ty)| {
                 let shape = self.shape_in(&ty, env);
                 let name = if name.parse::<u32>().is_ok() { Name::from("") } else { name };
-                EntryValue { name, source_type: ty.to_string(), types: self.flatten(&shape) }
+                let types = self.flatten(&shape);
+                let paths = paths(&shape, types.len());
+                EntryValue { name, source_type: ty.to_string(), types, paths }
             })
             .collect()
+    }
+}
+
+/// Where in a value of the type its so many parts are. The parts of an abstract type have numbers: its fields are nobody's business.
+fn paths(ty: &LType, parts: usize) -> Vec<Name> {
+    let mut found = Vec::new();
+    collect_paths(ty, "", &mut found);
+    match (found.len() == parts, parts) {
+        (true, _) => found,
+        (false, 1) => vec![Name::default()],
+        (false, _) => (0..parts).map(|part| Name::from(part.to_string())).collect(),
+    }
+}
+
+fn collect_paths(ty: &LType, path: &str, found: &mut Vec<Name>) {
+    match ty {
+        LType::Record(fields) => {
+            for (name, ty) in fields.iter() {
+                let inner = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+                collect_paths(ty, &inner, found);
+            }
+        }
+        // An array of records is one array per field.
+        LType::Array(_, element) => collect_paths(element, path, found),
+        LType::Hidden(inner) => collect_paths(inner, path, found),
+        LType::Prim(_) | LType::Sum(_) | LType::Arrow(_) | LType::Named(..) => found.push(Name::from(path)),
     }
 }
 

@@ -256,7 +256,12 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         Mode::Vjp | Mode::Mjp => (&results, &by),
     };
     let all_results: Vec<Type> = results.iter().chain(derivative_types).cloned().collect();
-    let value = |name: &str, ty: &Type| EntryValue { name: name.into(), source_type: type_string(ty), types: vec![ty.clone()] };
+    let value = |name: &str, ty: &Type| EntryValue {
+        name: name.into(),
+        source_type: type_string(ty),
+        types: vec![ty.clone()],
+        paths: vec!["".into()],
+    };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
     let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
     let (entry_params, entry_results) = (params.collect(), given.collect());

@@ -266,7 +266,12 @@ impl Parser {
     fn entry_values(&mut self) -> Parsed<Vec<EntryValue>> {
         self.separated("(", ")", |parser| {
             let name = parser.text()?.into();
-            Ok(EntryValue { name, source_type: parser.text()?, types: parser.types()? })
+            let (source_type, types) = (parser.text()?, parser.types()?);
+            let paths = match parser.eat_word("at") {
+                true => parser.separated("(", ")", |parser| parser.text().map(Name::from))?,
+                false => vec![Name::default(); types.len()],
+            };
+            Ok(EntryValue { name, source_type, types, paths })
         })
     }
 

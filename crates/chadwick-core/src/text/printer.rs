@@ -96,7 +96,12 @@ impl Printer<'_> {
     fn entry_values(&mut self, values: &[EntryValue]) -> fmt::Result {
         self.separated("(", values, ")", |printer, value| {
             write!(printer, "{} {} ", quoted(&value.name), quoted(&value.source_type))?;
-            printer.types(&value.types)
+            printer.types(&value.types)?;
+            if value.paths.iter().all(|path| path.is_empty()) {
+                return Ok(());
+            }
+            printer.write_str(" at ")?;
+            printer.separated("(", &value.paths, ")", |printer, path| printer.write_str(&quoted(path)))
         })
     }
 
