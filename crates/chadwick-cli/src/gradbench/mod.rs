@@ -34,7 +34,8 @@ pub fn command(options: &GradbenchOptions) -> Exit {
         let message = message::read(Line::new(&mut stdin), &modules);
         let Some(message) = message else { continue };
         let id = message.id.clone();
-        let answer = panics::caught(|| answer(message, &mut modules)).unwrap_or_else(|panic| failure(format!("internal error: {panic}")));
+        let answer =
+            panics::caught(|| answer(message, &mut modules)).unwrap_or_else(|panic| failure(format!("internal error: {panic}")));
         write_answer(id, answer);
     }
 }

@@ -272,7 +272,8 @@ fn write_record(mut parts: &[(&str, &Value)], out: &mut impl Write) -> std::io::
         match count {
             0 => write_value(value, out)?,
             _ => {
-                let inner: Vec<(&str, &Value)> = parts[..count].iter().map(|(name, value)| (&name[first.len() + 1..], *value)).collect();
+                let inner: Vec<(&str, &Value)> =
+                    parts[..count].iter().map(|(name, value)| (&name[first.len() + 1..], *value)).collect();
                 write_record(&inner, out)?;
             }
         }
@@ -293,7 +294,9 @@ fn write_nested(value: &Value, shape: &[usize], position: &mut usize, out: &mut 
         return match scalar {
             Some(Const::F64(x)) if x.is_finite() => serde_json::to_writer(out, &x).map_err(std::io::Error::from),
             Some(scalar) => match super::json::from_scalar(scalar) {
-                serde_json::Value::String(text) => Err(std::io::Error::other(format!("the result has an element that is {text}"))),
+                serde_json::Value::String(text) => {
+                    Err(std::io::Error::other(format!("the result has an element that is {text}")))
+                }
                 json => write!(out, "{json}"),
             },
             None => Err(std::io::Error::other("a result without its elements")),
