@@ -1,23 +1,32 @@
--- | Gradient descent for functions of a few numbers. The gradient is whatever the caller differentiates with.
+-- | Gradient descent for functions of few numbers. The gradient is whatever the caller differentiates with.
 
-def norm [n] (v: [n]f64): f64 = f64.sqrt (f64.sum (map (\x -> x * x) v))
+-- | What descent needs of a space: the length of a vector, and a vector plus a multiple of another.
+type^ space 'v = {norm: v -> f64, along: v -> f64 -> v -> v}
 
-def gradient_reverse [n] (f: [n]f64 -> f64) (x: [n]f64): [n]f64 = vjp f x 1
+def line: space f64 = {norm = f64.abs, along = \x step y -> x + step * y}
 
-def gradient_forward [n] (f: [n]f64 -> f64) (x: [n]f64): [n]f64 =
-  tabulate n (\i -> jvp f x (tabulate n (\j -> f64.bool (i == j))))
+type vector = (f64, f64)
+
+def plane: space vector =
+  { norm = \(x, y) -> f64.sqrt (x * x + y * y)
+  , along = \(x, y) step (a, b) -> (x + step * a, y + step * b) }
 
 -- | Where `f` is least. The step doubles after ten successes in a row and halves after a failure; the search ends where the
 -- gradient, or the step, is nothing.
-def argmin [n] (gradient: ([n]f64 -> f64) -> [n]f64 -> [n]f64) (f: [n]f64 -> f64) (start: [n]f64): [n]f64 =
+def argmin 'v (space: space v) (gradient: (v -> f64) -> v -> v) (f: v -> f64) (start: v): v =
   let epsilon = 1e-5
   let (x, _, _, _, _, _) =
     loop (x, value, slope, eta, successes, going) = (start, f start, gradient f start, 1e-5, 0i64, true) while going do
-      if norm slope <= epsilon then (x, value, slope, eta, successes, false)
+      if space.norm slope <= epsilon then (x, value, slope, eta, successes, false)
       else if successes == 10 then (x, value, slope, 2 * eta, 0, true)
-      else let next = map2 (\x g -> x - eta * g) x slope
-           in if norm (map2 (-) x next) <= epsilon then (x, value, slope, eta, successes, false)
+      else let next = space.along x (-eta) slope
+           in if space.norm (space.along x (-1) next) <= epsilon then (x, value, slope, eta, successes, false)
               else let next_value = f next
                    in if next_value < value then (next, next_value, gradient f next, eta, successes + 1, true)
                       else (x, value, slope, eta / 2, 0, true)
   in x
+
+def reverse_line (f: f64 -> f64) (x: f64): f64 = vjp f x 1
+def forward_line (f: f64 -> f64) (x: f64): f64 = jvp f x 1
+def reverse_plane (f: vector -> f64) (x: vector): vector = vjp f x 1
+def forward_plane (f: vector -> f64) (x: vector): vector = (jvp f x (1, 0), jvp f x (0, 1))

@@ -9,13 +9,16 @@
 -- input { [2.0, 0.0, 1.0, 1.0, 3.0, 2.0, 1.0, 1.0, 4.0] 3i64 }
 -- output { [10.0, -2.0, -2.0, 1.0, 7.0, -2.0, -3.0, -3.0, 6.0] }
 
--- | The minor of the rows from `row` on and the columns that are not `used`.
-def minor [n] (a: [n][n]f64) (row: i64) (used: i64): f64 =
-  if row == n then 1
-  else (loop (sum, sign) = (0, 1) for j < n do
-          if used >> j & 1 == 1 then (sum, sign)
-          else (sum + sign * a[row, j] * minor a (row + 1) (used | 1 << j), -sign)).0
+-- | The minor of the rows from `row` on and the columns of a set, a bit for each. What is needed of it again is computed again: a tape of
+-- all minors would be larger than any memory.
+def minor [n] (a: [n][n]f64) (row: i64) (columns: i64): f64 =
+  let first set = i64.i32 (i64.ctz set)
+  in if row == n - 1 then a[row, first columns]
+     else (loop (sum, rest) = (0, columns) for i < n - row do
+             let j = first rest
+             let term = a[row, j] * #[recompute] minor a (row + 1) (columns ^ 1 << j)
+             in (if i & 1 == 0 then sum + term else sum - term, rest & (rest - 1))).0
 
-entry primal [l] (A: [l]f64) (ell: i64): f64 = minor (unflatten (A :> [ell * ell]f64)) 0 0
+entry primal [l] (A: [l]f64) (ell: i64): f64 = minor (unflatten (A :> [ell * ell]f64)) 0 ((1 << ell) - 1)
 
 entry gradient [l] (A: [l]f64) (ell: i64): [l]f64 = grad (\a -> primal a ell) A

@@ -7,26 +7,17 @@
 
 import "descent"
 
-type vector = [2]f64
-
-def distance (a: vector) (b: vector): f64 = f64.sqrt ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2)
-
-def along (a: vector) (step: f64) (b: vector): vector = [a[0] + step * b[0], a[1] + step * b[1]]
-
 -- | The square of how far from the origin the particle crosses the axis.
 def miss (gradient: (vector -> f64) -> vector -> vector) (w: f64): f64 =
-  let charges: [2]vector = [[10, 10 - w], [10, 0]]
-  let potential x = f64.sum (map (\c -> 1 / distance x c) charges)
+  let inverse_distance (x, y) (a, b) = 1 / plane.norm (x - a, y - b)
+  let potential x = inverse_distance x (10, 10 - w) + inverse_distance x (10, 0)
   let dt = 0.1
-  let (x, v) = loop (x, v) = ([0, 8], [0.75, 0]) while x[1] + dt * v[1] > 0 do
-    (along x dt v, along v (-dt) (gradient potential x))
-  let landing = along x (-x[1] / v[1]) v
-  in landing[0] ** 2
+  let (x, v) = loop (x: vector, v: vector) = ((0, 8), (0.75, 0)) while x.1 + dt * v.1 > 0 do
+    (plane.along x dt v, plane.along v (-dt) (gradient potential x))
+  let landing = plane.along x (-x.1 / v.1) v
+  in landing.0 ** 2
 
-def best (outer: ([1]f64 -> f64) -> [1]f64 -> [1]f64) (inner: (vector -> f64) -> vector -> vector) (w: f64): f64 =
-  (argmin outer (\w -> miss inner w[0]) [w])[0]
-
-entry rr (w: f64): f64 = best gradient_reverse gradient_reverse w
-entry ff (w: f64): f64 = best gradient_forward gradient_forward w
-entry fr (w: f64): f64 = best gradient_forward gradient_reverse w
-entry rf (w: f64): f64 = best gradient_reverse gradient_forward w
+entry rr (w: f64): f64 = argmin line reverse_line (miss reverse_plane) w
+entry ff (w: f64): f64 = argmin line forward_line (miss forward_plane) w
+entry fr (w: f64): f64 = argmin line forward_line (miss reverse_plane) w
+entry rf (w: f64): f64 = argmin line reverse_line (miss forward_plane) w

@@ -7,17 +7,19 @@
 
 import "descent"
 
-type gradient = ([2]f64 -> f64) -> [2]f64 -> [2]f64
+type gradient = (vector -> f64) -> vector -> vector
 
-def square (p: [2]f64): f64 = p[0] * p[0] + p[1] * p[1]
+def square (x: f64, y: f64): f64 = x * x + y * y
 
 def saddle (outer: gradient) (inner: gradient) (start: [2]f64): [4]f64 =
+  let start = (start[0], start[1])
   let f p q = square p - square q
-  let highest p = argmin inner (\q -> -(f p q)) start
-  let p = argmin outer (\p -> f p (highest p)) start
-  in p ++ highest p :> [4]f64
+  let highest p = argmin plane inner (\q -> -(f p q)) start
+  let p = argmin plane outer (\p -> f p (highest p)) start
+  let q = highest p
+  in [p.0, p.1, q.0, q.1]
 
-entry rr (start: [2]f64): [4]f64 = saddle gradient_reverse gradient_reverse start
-entry ff (start: [2]f64): [4]f64 = saddle gradient_forward gradient_forward start
-entry fr (start: [2]f64): [4]f64 = saddle gradient_forward gradient_reverse start
-entry rf (start: [2]f64): [4]f64 = saddle gradient_reverse gradient_forward start
+entry rr (start: [2]f64): [4]f64 = saddle reverse_plane reverse_plane start
+entry ff (start: [2]f64): [4]f64 = saddle forward_plane forward_plane start
+entry fr (start: [2]f64): [4]f64 = saddle forward_plane reverse_plane start
+entry rf (start: [2]f64): [4]f64 = saddle reverse_plane forward_plane start
