@@ -9,14 +9,16 @@ import "descent"
 
 type gradient = (vector -> f64) -> vector -> vector
 
-def square (x: f64, y: f64): f64 = x * x + y * y
+def f (p: vector) (q: vector): f64 =
+  let square (x, y) = x * x + y * y
+  in square p - square q
+
+def highest (inner: gradient) (start: vector) (p: vector): vector = argmin plane inner (\q -> -(f p q)) start
 
 def saddle (outer: gradient) (inner: gradient) (start: [2]f64): [4]f64 =
   let start = (start[0], start[1])
-  let f p q = square p - square q
-  let highest p = argmin plane inner (\q -> -(f p q)) start
-  let p = argmin plane outer (\p -> f p (highest p)) start
-  let q = highest p
+  let p = argmin plane outer (\p -> f p (highest inner start p)) start
+  let q = highest inner start p
   in [p.0, p.1, q.0, q.1]
 
 entry rr (start: [2]f64): [4]f64 = saddle reverse_plane reverse_plane start
