@@ -7,9 +7,11 @@ def line: space f64 = {norm = f64.abs, along = \x step y -> x + step * y}
 
 type vector = (f64, f64)
 
-def plane: space vector =
-  { norm = \(x, y) -> f64.sqrt (x * x + y * y)
-  , along = \(x, y) step (a, b) -> (x + step * a, y + step * b) }
+def norm (x: f64, y: f64): f64 = f64.sqrt (x * x + y * y)
+
+def along (x: f64, y: f64) (step: f64) (a: f64, b: f64): vector = (x + step * a, y + step * b)
+
+def plane: space vector = {norm, along}
 
 -- | Where `f` is least. The step doubles after ten successes in a row and halves after a failure; the search ends where the
 -- gradient, or the step, is nothing.
