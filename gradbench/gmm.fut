@@ -32,10 +32,10 @@ entry objective [n][k][d][t]
     (x: [n][d]f64) (m: i64) (gamma: f64) (alpha: [k]f64) (mu: [k][d]f64) (q: [k][d]f64) (l: [k][t]f64): f64 =
   let qs = map2 triangular q l
   let sums = map f64.sum q
-  let of_component x alpha mu q sum =
-    let centred = map2 (-) x mu
-    in alpha + sum - 0.5 * f64.sum (map (\row -> dot row centred ** 2) q)
-  let of_point x = log_sum_exp (map4 (of_component x) alpha mu qs sums)
+  let centres = map2 (\q mu -> map (dot mu) q) qs mu
+  let of_component x alpha centre q sum =
+    alpha + sum - 0.5 * f64.sum (map2 (\row c -> (dot row x - c) ** 2) q centre)
+  let of_point x = log_sum_exp (map4 (of_component x) alpha centres qs sums)
   let likelihood =
     f64.sum (map of_point x) - f64.i64 n * (f64.i64 d / 2 * f64.log (2 * f64.pi) + log_sum_exp alpha)
   let nu = f64.i64 (d + m + 1)
