@@ -54,6 +54,9 @@ fn run(command: Command) -> Exit {
     let time_limited = !matches!(command, Command::Repl(_) | Command::Test(_) | Command::Gradbench(_));
     let parallel = match &command {
         Command::Test(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        // Every message has its answer: a run that exceeds its limit must end with its own error before the process does, also where
+        // what is kept beside small values is as large as they are.
+        Command::Gradbench(_) => 2,
         _ => 1,
     };
     supervise::supervised(&limits, time_limited, parallel, move || match &command {
