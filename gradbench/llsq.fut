@@ -10,8 +10,9 @@
 -- input { [0.0, 0.0] 3i64 } output { [0.0, -2.0] }
 -- input { [1.0, 2.0] 3i64 } output { [3.0, 2.0] }
 
-def polynomial [m] (x: [m]f64) (t: f64): f64 =
-  (loop (sum, power) = (0, 1) for c in x do (sum + c * power, power * t)).0
+def powers (m: i64) (t: f64): [m]f64 = scan (*) 1 (tabulate m (\j -> if j == 0 then 1 else t))
+
+def polynomial [m] (x: [m]f64) (t: f64): f64 = f64.sum (map2 (*) x (powers m t))
 
 entry primal [m] (x: [m]f64) (n: i64): f64 =
   let residual i =
