@@ -208,7 +208,7 @@ fn every_bad_message_is_answered_with_an_error() {
         (json!(null), r#"{"kind":"analysis"} {}"#.to_owned(), "trailing"),
         (json!(3), r#"{"id":3}"#.to_owned(), "no `kind`"),
         (json!(4), r#"{"id":4,"kind":"frobnicate"}"#.to_owned(), "`frobnicate`"),
-        (json!(5), r#"{"id":5,"kind":["start"]}"#.to_owned(), "invalid type"),
+        (json!(5), r#"{"id":5,"kind":["start"]}"#.to_owned(), "the `kind` is no string"),
         (json!(6), r#"{"id":6,"kind":"define"}"#.to_owned(), "no `module`"),
         (json!(7), define(7, "nothing"), "`nothing`"),
         (json!(8), define(8, "../lse"), "no program"),
@@ -236,9 +236,16 @@ fn every_bad_message_is_answered_with_an_error() {
         ),
         (json!(23), evaluate(23, "kmeans", "cost", &json!({ "points": [[1, 2], [3]], "centroids": [[1, 2]] })), "an array of 1"),
         (json!(24), evaluate(24, "kmeans", "cost", &json!({ "points": [[1, 2]], "centroids": [[1, 2, 3]] })), "size"),
-        (json!(25), evaluate(25, "lse", "primal", &json!("x")), "invalid type"),
+        (json!(25), evaluate(25, "lse", "primal", &json!("x")), "expected an array, found a string"),
         (json!(26), format!(r#"{{"id":26,"kind":"start","config":{}"#, "[".repeat(100_000)), "malformed"),
-        (json!(27), r#"{"id":27,"kind":"define","module":7}"#.to_owned(), "invalid type"),
+        (json!(27), r#"{"id":27,"kind":"define","module":7}"#.to_owned(), "the `module` is no string"),
+        // What is wrong comes before the `id`.
+        (
+            json!(28),
+            r#"{"kind":"evaluate","module":"lse","function":"primal","input":{"x":[1,{"y":[2]},[3],null]},"id":28}"#.to_owned(),
+            "input `x`: expected a value of type f64, found an object",
+        ),
+        (json!(29), r#"{"kind":7,"id":29}"#.to_owned(), "the `kind` is no string"),
     ];
     let mut lines = vec![define(0, "lse"), define(1, "ode"), define(2, "kmeans")];
     lines.extend(bad.iter().map(|(_, line, _)| line.clone()));

@@ -82,15 +82,20 @@ pub fn read<R: BufRead>(line: Line<'_, R>, modules: &Modules) -> Option<Message>
     Some(message)
 }
 
-/// Reads the input of an evaluation.
+/// Reads the input of an evaluation. Fails where it is no JSON.
 pub fn read_input<'de, D: Deserializer<'de>>(json: D, fields: &Fields) -> Result<Found, String> {
     let mut found = fields.nothing();
     match fields.seed(&mut found).deserialize(json) {
         Ok(()) => Ok(found),
-        Err(error) => {
-            let name = found.last.and_then(|last| fields.names().get(last));
-            Err(name.map_or(error.to_string(), |name| format!("input `{name}`: {error}")))
-        }
+        Err(error) => Err(about(fields, found.last, &error.to_string())),
+    }
+}
+
+/// What is wrong with an input, and with which of its fields.
+pub fn about(fields: &Fields, number: Option<usize>, problem: &str) -> String {
+    match number.and_then(|number| fields.names().get(number)) {
+        Some(name) => format!("input `{name}`: {problem}"),
+        None => format!("input: {problem}"),
     }
 }
 
@@ -118,16 +123,16 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let message = self.message;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "id" => {
-                    let id: Json = map.next_value()?;
-                    match id.is_number() {
-                        true => message.id = id,
-                        false => return Err(A::Error::custom("the `id` is no number")),
+                "id" | "kind" | "module" | "function" => match (key.as_str(), map.next_value()?) {
+                    ("id", id @ Json::Number(_)) => message.id = id,
+                    ("kind", Json::String(kind)) => message.kind = Some(kind),
+                    ("module", Json::String(module)) => message.module = Some(module),
+                    ("function", Json::String(function)) => message.function = Some(function),
+                    (name, _) => {
+                        let wanted = if name == "id" { "number" } else { "string" };
+                        message.problem.get_or_insert(format!("the `{name}` is no {wanted}"));
                     }
-                }
-                "kind" => message.kind = Some(map.next_value()?),
-                "module" => message.module = Some(map.next_value()?),
-                "function" => message.function = Some(map.next_value()?),
+                },
                 "input" => {
                     let entry = match (&message.module, &message.function) {
                         (Some(module), Some(function)) => self.modules.entry(module, function).ok(),

@@ -1,5 +1,6 @@
 //! The programs behind the modules, compiled when they are defined.
 
+use super::message::about;
 use crate::options::{GradbenchOptions, LimitOptions};
 use chadwick::compile::{FileLoader, Loader};
 use chadwick::values::fields::{Fields, Found};
@@ -115,6 +116,9 @@ impl Entry {
 
     /// Runs the function as often as the input asks, and at least once.
     pub fn evaluate(&self, found: Found) -> Result<Evaluated, String> {
+        if let Some((number, problem)) = found.problem {
+            return Err(about(&self.fields, number, &problem));
+        }
         let mut values = found.values;
         let min_seconds = scalar::<f64>(values.pop().flatten()).unwrap_or(0.0);
         let min_runs = scalar::<i64>(values.pop().flatten()).unwrap_or(1);

@@ -29,8 +29,10 @@ enum Node {
 pub struct Found {
     /// In the order of the names; `None` where a field is missing.
     pub values: Vec<Option<Value>>,
-    /// The name of the value that was read last: what an error is about.
+    /// The number of the value that was read last: what an error of the document is about.
     pub last: Option<usize>,
+    /// What does not fit its type, and of which value. The rest of the document is read all the same.
+    pub problem: Option<(Option<usize>, String)>,
 }
 
 impl Fields {
@@ -49,7 +51,7 @@ impl Fields {
 
     /// No values yet.
     pub fn nothing(&self) -> Found {
-        Found { values: vec![None; self.names.len()], last: None }
+        Found { values: vec![None; self.names.len()], last: None, problem: None }
     }
 
     /// Reads a document; fields that have no name here are skipped.
@@ -92,25 +94,40 @@ impl Found {
         self.last = Some(number);
         let mut shape = vec![None; ty.rank];
         let mut elements = Elements::empty(ty.prim);
-        read(Array { shape: &mut shape, elements: &mut elements })?;
+        let mut problem = None;
+        read(Array { shape: &mut shape, elements: &mut elements, problem: &mut problem })?;
         let shape: Vec<usize> = shape.into_iter().map(|size| size.unwrap_or(0)).collect();
-        let value = Value::new(shape, elements).ok_or_else(|| E::custom("this array is irregular"))?;
-        if let Some(place) = self.values.get_mut(number) {
-            *place = Some(value);
+        match (problem, Value::new(shape, elements)) {
+            (None, Some(value)) => {
+                if let Some(place) = self.values.get_mut(number) {
+                    *place = Some(value);
+                }
+            }
+            (None, None) => self.note(Some(number), String::from("this array is irregular")),
+            (Some(problem), _) => self.note(Some(number), problem),
         }
         Ok(())
+    }
+
+    fn note(&mut self, number: Option<usize>, problem: String) {
+        self.problem.get_or_insert((number, problem));
     }
 }
 
 impl Reader<'_> {
     /// A document that is no object is its first value.
     fn keep_alone<E: Error>(self, read: impl FnOnce(Array<'_>) -> Result<(), E>) -> Result<(), E> {
-        match self.node {
-            Node::Record(fields) if self.is_root => match fields.first() {
-                Some((_, Node::Leaf(number, ty))) => self.found.keep(*number, *ty, read),
-                _ => Err(E::custom("an object belongs here")),
-            },
-            _ => Err(E::custom("an object belongs here")),
+        let first = match self.node {
+            Node::Record(fields) if self.is_root => fields.first().map(|(_, node)| node),
+            _ => None,
+        };
+        match first {
+            Some(Node::Leaf(number, ty)) => self.found.keep(*number, *ty, read),
+            _ => {
+                self.found.note(None, String::from("expected an object"));
+                let (mut shape, mut elements, mut problem) = ([], Elements::empty(Prim::Bool), None);
+                read(Array { shape: &mut shape, elements: &mut elements, problem: &mut problem })
+            }
         }
     }
 }
@@ -165,6 +182,14 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_f64<E: Error>(self, x: f64) -> Result<(), E> {
         self.keep_alone(|array| array.visit_f64(x))
     }
+
+    fn visit_str<E: Error>(self, x: &str) -> Result<(), E> {
+        self.keep_alone(|array| array.visit_str(x))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.keep_alone(|array| array.visit_unit())
+    }
 }
 
 /// Appends the elements of an array, or one scalar where no axis is left. The parser bounds the depth.
@@ -172,6 +197,7 @@ struct Array<'a> {
     /// The sizes of the axes that are left, where they are known already.
     shape: &'a mut [Option<usize>],
     elements: &'a mut Elements,
+    problem: &'a mut Option<String>,
 }
 
 impl<'de> DeserializeSeed<'de> for Array<'_> {
@@ -184,11 +210,19 @@ impl<'de> DeserializeSeed<'de> for Array<'_> {
 
 impl Array<'_> {
     fn push<E: Error>(self, scalar: Option<Scalar>, shown: impl fmt::Display) -> Result<(), E> {
-        match (self.shape.is_empty(), scalar) {
-            (true, Some(scalar)) if self.elements.push(scalar) => Ok(()),
-            (true, _) => Err(E::custom(format!("expected a value of type {}, found {shown}", self.elements.prim().name()))),
-            (false, _) => Err(E::custom(format!("expected an array, found {shown}"))),
+        match scalar {
+            Some(scalar) if self.shape.is_empty() && self.elements.push(scalar) => {}
+            _ => self.note(shown),
         }
+        Ok(())
+    }
+
+    fn note(self, shown: impl fmt::Display) {
+        let wanted = match self.shape.is_empty() {
+            true => format!("a value of type {}", self.elements.prim().name()),
+            false => String::from("an array"),
+        };
+        self.problem.get_or_insert_with(|| format!("expected {wanted}, found {shown}"));
     }
 }
 
@@ -196,27 +230,39 @@ impl<'de> Visitor<'de> for Array<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.shape.is_empty() {
-            true => write!(f, "a value of type {}", self.elements.prim().name()),
-            false => f.write_str("an array"),
-        }
+        f.write_str("a value")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let Some((size, inner)) = self.shape.split_first_mut() else {
-            return Err(A::Error::custom(format!("expected a value of type {}, found an array", self.elements.prim().name())));
+            self.note("an array");
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
         };
         let mut count = 0;
-        while seq.next_element_seed(Array { shape: &mut *inner, elements: &mut *self.elements })?.is_some() {
+        let (elements, problem) = (self.elements, self.problem);
+        while seq.next_element_seed(Array { shape: &mut *inner, elements: &mut *elements, problem: &mut *problem })?.is_some() {
             count += 1;
         }
-        match *size.get_or_insert(count) == count {
-            true => Ok(()),
-            false => {
-                let others = size.unwrap_or(0);
-                Err(A::Error::custom(format!("an array of {count} elements where the others have {others}")))
-            }
+        let others = *size.get_or_insert(count);
+        if others != count {
+            problem.get_or_insert_with(|| format!("an array of {count} elements where the others have {others}"));
         }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.note("an object");
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        self.push(None, "a string")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.push(None, "null")
     }
 
     fn visit_bool<E: Error>(self, x: bool) -> Result<(), E> {
