@@ -239,6 +239,7 @@ fn every_bad_message_is_answered_with_an_error() {
         (json!(25), evaluate(25, "lse", "primal", &json!("x")), "expected an array, found a string"),
         (json!(26), format!(r#"{{"id":26,"kind":"start","config":{}"#, "[".repeat(100_000)), "malformed"),
         (json!(27), r#"{"id":27,"kind":"define","module":7}"#.to_owned(), "the `module` is no string"),
+        (json!(30), evaluate(30, "lse", "primal", &json!({ "x": [1], "min_runs": 1e12 })), "at most"),
         // What is wrong comes before the `id`.
         (
             json!(28),

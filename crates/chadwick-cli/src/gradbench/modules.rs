@@ -24,6 +24,9 @@ const PROGRAMS: &[(&str, &str)] =
 const REPETITION: [(&str, ValueType); 2] =
     [("min_runs", ValueType { prim: Prim::I64, rank: 0 }), ("min_seconds", ValueType { prim: Prim::F64, rank: 0 })];
 
+/// An answer lists every run: more than these are refused, or not waited for.
+const MAX_RUNS: usize = 10_000_000;
+
 /// What has been defined so far.
 pub struct Modules {
     directory: Option<PathBuf>,
@@ -122,6 +125,10 @@ impl Entry {
         let mut values = found.values;
         let min_seconds = scalar::<f64>(values.pop().flatten()).unwrap_or(0.0);
         let min_runs = scalar::<i64>(values.pop().flatten()).unwrap_or(1);
+        let min_runs = usize::try_from(min_runs).unwrap_or(0);
+        if min_runs > MAX_RUNS {
+            return Err(format!("input `min_runs`: at most {MAX_RUNS} runs are made"));
+        }
         let mut arguments = Vec::with_capacity(values.len());
         for (value, name) in values.into_iter().zip(self.fields.names()) {
             arguments.push(value.ok_or_else(|| format!("the input has no field `{name}`"))?);
@@ -134,7 +141,7 @@ impl Entry {
         let results = self.function.call_repeatedly(&arguments, |time| {
             times.push(time);
             total += time.as_secs_f64();
-            (times.len() as i64) < min_runs || total < min_seconds
+            times.len() < min_runs || (total < min_seconds && times.len() < MAX_RUNS)
         });
         let results = results.map_err(|error| error.to_string())?;
         drop(arguments);
