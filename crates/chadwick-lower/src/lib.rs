@@ -72,10 +72,17 @@ pub(crate) struct InstanceKey {
     id: VarId,
     types: Vec<Erased>,
     /// For local functions: the types around them and what they capture.
-    context: Vec<(u32, Vec<Type>)>,
+    context: Vec<(u32, CapturedKey)>,
     around: Vec<(chadwick_types::ty::ParamId, Erased)>,
     /// For arguments that are known functions: which.
     functions: Vec<Option<String>>,
+}
+
+/// What makes captured values the same for an instance: the code of known functions, the types of others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CapturedKey {
+    Function(String),
+    Data(Vec<Type>),
 }
 
 impl<'t> Lowerer<'t> {

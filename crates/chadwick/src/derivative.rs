@@ -261,8 +261,8 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
     let value = |name: &str, ty: &Type| EntryValue {
         name: name.into(),
         source_type: type_string(ty),
-        parts: Vec::new(),
         types: vec![ty.clone()],
+        paths: vec!["".into()],
     };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
     let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
