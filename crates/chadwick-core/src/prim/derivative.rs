@@ -196,7 +196,7 @@ fn unary(op: UnaryOp, f: Formula) -> Derivative {
             return Derivative::Zero;
         }
         UnaryOp::Abs => f.unary(UnaryOp::Sign, x()),
-        UnaryOp::Sqrt => f.div(n(0.5), r()),
+        UnaryOp::Sqrt => f.mul(n(0.5), inverse(r())),
         UnaryOp::Cbrt => inverse(f.mul(n(3.0), f.mul(r(), r()))),
         UnaryOp::Exp => r(),
         UnaryOp::Log => inverse(x()),
@@ -244,7 +244,11 @@ fn binary(op: BinaryOp, f: Formula) -> Vec<Derivative> {
         BinaryOp::Add => vec![One, One],
         BinaryOp::Sub => vec![One, MinusOne],
         BinaryOp::Mul | BinaryOp::Scale => vec![Scale(y()), Scale(x())],
-        BinaryOp::Div if f.prim.is_float() => vec![Scale(f.div(n(1.0), y())), Scale(f.neg(f.div(r(), y())))],
+        // By way of the inverse, so that one division serves both, and the quotient itself where it is an inverse.
+        BinaryOp::Div if f.prim.is_float() => {
+            let inverse = f.div(n(1.0), y());
+            vec![Scale(inverse.clone()), Scale(f.neg(f.mul(r(), inverse)))]
+        }
         // The square may wrap around to zero.
         BinaryOp::Div | BinaryOp::Quot => vec![Scale(f.binary(op, n(1.0), y())), Scale(over_square(x(), op))],
         BinaryOp::Mod if f.prim.is_float() => vec![One, Scale(f.neg(f.unary(UnaryOp::Trunc, f.div(x(), y()))))],
