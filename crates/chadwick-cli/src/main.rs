@@ -49,6 +49,7 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => options.limits.clone(),
         Command::Core(options) => options.limits.clone(),
         Command::Explain(options) => options.limits.clone(),
+        Command::Build(options) => options.limits.clone(),
         Command::Test(options) => options.limits.clone(),
     };
     // At the prompt and in tests the time limit holds for each run, not for all together.
@@ -66,6 +67,7 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => commands::repl::command(options),
         Command::Core(options) => commands::core::command(options),
         Command::Explain(options) => commands::explain::command(options),
+        Command::Build(options) => commands::build::command(options),
         Command::Test(options) => testing::command(options),
     })
 }

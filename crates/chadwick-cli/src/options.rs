@@ -51,6 +51,9 @@ pub enum Command {
     /// Show the derivative of an entry point, and what it keeps for the reverse pass
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
+    /// Make a C library: source, header, description, compiled code
+    #[command(after_help = BUILD_EXAMPLES)]
+    Build(BuildOptions),
     /// Run the test blocks of programs
     #[command(
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
@@ -69,6 +72,17 @@ Example:
   chadwick explain examples/lstm.fut loss --report
   chadwick explain examples/kmeans.fut cost --stage derivatives
   chadwick explain examples/ode_fit.fut misfit --json | jq '.saved[].type'";
+
+const BUILD_EXAMPLES: &str = "\
+Writes NAME.c, which needs nothing but the C library, NAME.h, which explains how to call it, NAME.json, which says the same for tools, and
+libNAME.so (or .a). There is one C function per entry point, PREFIX_entry_ENTRY, and one per gradient, PREFIX_gradient_ENTRY[_by_WRT], which
+gives value and gradient. Errors come with the message and the place that `chadwick run` shows. Entry points that take or give sums or
+other values that are no data are left out with a warning, or refused if --entry names them.
+
+Example:
+  chadwick build examples/logistic_regression.fut --grad loss:weights -o build/
+  chadwick build model.fut --entry predict --grad loss --kind static --prefix model -o build/model
+  chadwick build model.fut --kind c && jq '.entry_points[].c_name' model.json";
 
 const RUN_EXAMPLES: &str = "\
 Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
@@ -276,6 +290,47 @@ pub enum ModeName {
 }
 
 #[derive(Debug, Args)]
+pub struct BuildOptions {
+    pub file: PathBuf,
+    /// Where to: a directory (one that exists, or with `/` at its end), or a path whose last part is the NAME [default: the program's name]
+    #[arg(long, short, value_name = "DIR_OR_NAME")]
+    pub output: Option<PathBuf>,
+    /// Offer this entry point; may be repeated [default: all that take and give data]
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Offer value and gradient of this entry point, by all floats or by the parameters named; may be repeated
+    #[arg(long = "grad", value_name = "ENTRY[:WRT,…]")]
+    pub gradients: Vec<String>,
+    /// What to make besides the header and the description
+    #[arg(long, value_name = "KIND", default_value = "shared")]
+    pub kind: BuildKind,
+    /// What all C names start with
+    #[arg(long, value_name = "NAME", default_value = "chadwick", value_parser = prefix)]
+    pub prefix: String,
+    /// Floating point: fast may reorder sums, strict keeps the order of the source
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// Code for any processor of the family, not only for this one
+    #[arg(long)]
+    pub portable: bool,
+    /// What was written, or what is wrong, for tools: JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BuildKind {
+    /// Only the C source
+    C,
+    /// The source and a shared library
+    Shared,
+    /// The source and a static library
+    Static,
+}
+
+#[derive(Debug, Args)]
 pub struct TestOptions {
     /// Programs, or directories that are searched for `.fut` files
     #[arg(required = true)]
@@ -425,6 +480,13 @@ fn engine(name: &str) -> Result<String, String> {
     match base {
         "builtin" | "auto" | "chad-fast" => Ok(name.to_owned()),
         _ => Err(String::from("the engines are auto, builtin and chad-fast")),
+    }
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    match chadwick::export::is_prefix(text) {
+        true => Ok(text.to_owned()),
+        false => Err(String::from("a prefix is a C name of letters, digits and `_`, and no word of C")),
     }
 }
 

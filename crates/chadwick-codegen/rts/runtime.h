@@ -16,6 +16,11 @@
 
 #define cw_unlikely(x) __builtin_expect(!!(x), 0)
 
+/* What the host calls can be seen from outside, except in a library, which has an interface of its own. */
+#ifndef CW_HOST
+#define CW_HOST
+#endif
+
 /* In front of the elements of an array. 64 bytes, so that elements are aligned to a cache line. */
 typedef struct cw_block {
   int64_t refs;
@@ -360,7 +365,7 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
   else
     node = cw_bump(ctx, rounded, 16);
   if (node == NULL) return NULL;
-  cw_count(ctx, &ctx->memory->live, rounded);
+  cw_count_live(ctx, rounded);
   memset(node, 0, (size_t)bytes);
   *(int64_t *)node = 1;
   return node;

@@ -6,6 +6,7 @@
 mod borrow;
 mod c;
 mod emit;
+pub mod export;
 pub mod ir;
 mod layout;
 mod liveness;

@@ -11,7 +11,7 @@ mod library;
 mod stack;
 
 pub use cache::Cache;
-pub use compiler::{Compiler, CompilerError};
+pub use compiler::{Compiler, CompilerError, LibraryKind, Processor, Recipe};
 pub use library::{Argument, NativeProgram, Output, Scalar};
 
 /// How native code is made.

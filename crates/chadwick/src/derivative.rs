@@ -246,6 +246,18 @@ impl Function {
 
 /// Replaces the entry points by one that also gives the derivative of the entry point `entry` by the arguments `wrt`.
 pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize], mode: Mode) -> Option<()> {
+    program.entries = vec![derivative_entry(program, entry, wrt, mode, None)?];
+    Some(())
+}
+
+/// A new entry point that gives the results of `entry` and its derivative. Without constant `seeds` it takes them behind its arguments.
+pub(crate) fn derivative_entry(
+    program: &mut Program,
+    entry: usize,
+    wrt: &[usize],
+    mode: Mode,
+    constant_seeds: Option<Vec<Atom>>,
+) -> Option<Entry> {
     let entry = program.entries.get(entry)?.clone();
     let callee = entry.function;
     let original = program.functions.get(callee.0 as usize)?;
@@ -264,6 +276,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         parts: Vec::new(),
         types: vec![ty.clone()],
     };
+    let seed_types = if constant_seeds.is_some() { &Vec::new() } else { seed_types };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
     let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
     let (entry_params, entry_results) = (params.collect(), given.collect());
@@ -286,7 +299,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         with_primal: true,
         function: lambda.ok()?,
         args: wrt.iter().map(|at| outer[*at].clone()).collect(),
-        seeds: seeds.iter().map(|seed| Atom::Var(seed.var)).collect(),
+        seeds: constant_seeds.unwrap_or_else(|| seeds.iter().map(|seed| Atom::Var(seed.var)).collect()),
         count: None,
         unroll: false,
     };
@@ -295,8 +308,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
     params.extend(seeds);
     let function = FunctionId(program.functions.len() as u32);
     program.functions.push(CoreFunction { name, params, results: all_results, body, span });
-    program.entries = vec![Entry { name: entry.name, function, params: entry_params, results: entry_results }];
-    Some(())
+    Some(Entry { name: entry.name, function, params: entry_params, results: entry_results })
 }
 
 impl Gradient {

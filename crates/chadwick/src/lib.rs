@@ -26,6 +26,7 @@ pub mod compile;
 mod derivative;
 mod error;
 pub mod explain;
+pub mod export;
 mod function;
 pub mod gradcheck;
 mod program;

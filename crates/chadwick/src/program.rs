@@ -352,7 +352,7 @@ pub fn native_code_available() -> std::result::Result<(), String> {
 }
 
 /// The line of the program's own text that a span is about; nothing for the prelude.
-fn source_line(map: &SourceMap, span: Span) -> Option<String> {
+pub(crate) fn source_line(map: &SourceMap, span: Span) -> Option<String> {
     let file = map.file(span.file)?;
     if file.name.starts_with("<prelude") || span == Span::default() {
         return None;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod build;
 pub mod check;
 pub mod core;
 pub mod eval;

@@ -4,13 +4,14 @@ mod parallel;
 mod prims;
 mod sums;
 
+pub(crate) use prims::c_type;
 pub use prims::special_operation;
 
 use crate::emit::Shared;
 use crate::ir::*;
 use crate::layout::Layouts;
 use chadwick_core::{Prim, Program};
-use prims::{c_type, constant, operation};
+use prims::{constant, operation};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
@@ -603,7 +604,7 @@ fn print_entries(
     arrays: &mut sums::Arrays,
     out: &mut String,
 ) {
-    out.push_str("int cw_call(cw_context *ctx, int32_t entry, const cw_value *args, cw_value *results) {\n");
+    out.push_str("CW_HOST int cw_call(cw_context *ctx, int32_t entry, const cw_value *args, cw_value *results) {\n");
     out.push_str("  ctx->error.code = 0;\n  switch (entry) {\n");
     for (number, entry) in program.entries.iter().enumerate() {
         let callee = entry.function.0 as usize;
