@@ -5,6 +5,7 @@
 mod arguments;
 mod commands;
 mod errors;
+mod gradbench;
 mod input;
 mod options;
 mod output;
@@ -51,11 +52,15 @@ fn run(command: Command) -> Exit {
         Command::Explain(options) => options.limits.clone(),
         Command::Build(options) => options.limits.clone(),
         Command::Test(options) => options.limits.clone(),
+        Command::Gradbench(options) => options.limits.clone(),
     };
-    // At the prompt and in tests the time limit holds for each run, not for all together.
-    let time_limited = !matches!(command, Command::Repl(_) | Command::Test(_));
+    // At the prompt, in tests and in benchmarks the time limit holds for each run, not for all together.
+    let time_limited = !matches!(command, Command::Repl(_) | Command::Test(_) | Command::Gradbench(_));
     let parallel = match &command {
         Command::Test(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        // Every message has its answer: a run that exceeds its limit must end with its own error before the process does, also where
+        // what is kept beside small values is as large as they are.
+        Command::Gradbench(_) => 2,
         _ => 1,
     };
     supervise::supervised(&limits, time_limited, parallel, move || match &command {
@@ -69,5 +74,6 @@ fn run(command: Command) -> Exit {
         Command::Explain(options) => commands::explain::command(options),
         Command::Build(options) => commands::build::command(options),
         Command::Test(options) => testing::command(options),
+        Command::Gradbench(options) => gradbench::command(options),
     })
 }

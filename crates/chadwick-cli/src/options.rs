@@ -59,6 +59,9 @@ pub enum Command {
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
     )]
     Test(TestOptions),
+    /// Answer the messages of GradBench, a benchmark of automatic differentiation
+    #[command(after_help = GRADBENCH_EXAMPLES)]
+    Gradbench(GradbenchOptions),
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -99,6 +102,36 @@ Arguments are given as for `run`. Without any, the first input of the entry poin
 Example:
   chadwick grad examples/logistic_regression.fut loss --wrt weights
   chadwick grad loss.fut loss x='[1.0, 2.0]' --json";
+
+const GRADBENCH_EXAMPLES: &str = "\
+Reads one JSON message per line from standard input and writes one line for each to standard output, with the same `id`. `define` compiles
+the program of a module to native code; `evaluate` runs one of its entry points, whose parameters are the fields of `input`, until
+`min_runs` and `min_seconds` are reached, and says how long each execution took, without reading, writing and compiling.
+The modules are ba, det, gmm, hello, ht, kmeans, llsq, lse, lstm, ode, particle and saddle.
+
+Example:
+  printf '%s\\n' '{\"id\":0,\"kind\":\"start\"}' '{\"id\":1,\"kind\":\"define\",\"module\":\"lse\"}' \\
+    '{\"id\":2,\"kind\":\"evaluate\",\"module\":\"lse\",\"function\":\"gradient\",\"input\":{\"x\":[1,2,3]}}' | chadwick gradbench
+  gradbench run --eval 'gradbench eval gmm' --tool 'chadwick gradbench'";
+
+#[derive(Debug, Args)]
+pub struct GradbenchOptions {
+    /// Take the programs (MODULE.fut) from this directory instead of those that are built in
+    #[arg(long, value_name = "DIR")]
+    pub programs: Option<PathBuf>,
+    /// How many threads run a program; the results are the same bits for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+impl GradbenchOptions {
+    /// How native code is made and run.
+    pub fn native(&self) -> chadwick::NativeOptions {
+        chadwick::NativeOptions { strict: false, quick: false, threads: usize::from(self.threads) }
+    }
+}
 
 #[derive(Debug, Args)]
 pub struct CheckOptions {

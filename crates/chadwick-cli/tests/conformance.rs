@@ -1,4 +1,4 @@
-//! Every program of `tests/` and `examples/` passes its own tests.
+//! Every program of `tests/`, `examples/` and `gradbench/` passes its own tests.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -46,6 +46,7 @@ fn programs() {
 #[test]
 fn examples_at_nine_digits() {
     passes("examples", &["--tolerance", "1e-9"]);
+    passes("gradbench", &["--tolerance", "1e-9"]);
 }
 
 const FAST: [&str; 6] = ["--engine", "chad-fast", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];
@@ -64,7 +65,7 @@ fn programs_and_examples_with_derivatives_as_core() {
 /// The same results in native code. Compiled once, and kept for the next run of the tests.
 #[test]
 fn everything_in_native_code() {
-    for directory in ["tests/conformance", "tests/programs", "examples"] {
+    for directory in ["tests/conformance", "tests/programs", "examples", "gradbench"] {
         passes(directory, &["--backend", "native", "--fp", "strict"]);
     }
 }
@@ -72,4 +73,5 @@ fn everything_in_native_code() {
 #[test]
 fn derivatives_in_fast_native_code_at_nine_digits() {
     passes("examples", &["--backend", "native", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
+    passes("gradbench", &["--backend", "native", "--tolerance", "1e-9"]);
 }

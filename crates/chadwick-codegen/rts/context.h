@@ -50,7 +50,7 @@ CW_HOST void cw_reset(cw_context *ctx) {
     cw_block *next = block->next;
     kept += block->bytes;
     block->in_use = 0;
-    if (CW_KEPT_BYTES == 0 || kept > (int64_t)256 << 20) {
+    if (kept > CW_KEPT_BYTES) {
       kept -= block->bytes;
       cw_drop_large(ctx, block);
     } else {

@@ -94,7 +94,7 @@ pub fn group_end(statements: &[Statement], start: usize) -> usize {
 pub fn virtual_arrays(members: &[Statement], rest: &[Statement], results: &[Atom]) -> FxHashSet<Var> {
     let mut candidates: FxHashSet<Var> = FxHashSet::default();
     for member in members {
-        if let Op::Build { space, .. } = &member.op {
+        if let (Op::Build { .. } | Op::Scan { .. }, Some(space)) = (&member.op, space(&member.op)) {
             let scalar = |binder: &&Binder| matches!(binder.ty.peel(space.len()), Some(Type::Prim(_)));
             candidates.extend(member.binders.iter().filter(scalar).map(|binder| binder.var));
         }
@@ -159,8 +159,22 @@ fn is_point(indices: &[Atom], axes: &[Var]) -> bool {
 fn space(op: &Op) -> Option<&[Axis]> {
     match op {
         Op::Build { space, .. } | Op::Reduce { space, .. } => Some(space),
+        Op::Scan { axis, op, .. } if op.params.iter().all(|param| param.ty.as_prim().is_some()) => Some(std::slice::from_ref(axis)),
         _ => None,
     }
+}
+
+/// Whether an iteration is a few operations: nothing is lost if the loop does not run in vectors.
+fn is_short(op: &Op) -> bool {
+    const FEW: usize = 12;
+    op.scopes().iter().all(|scope| {
+        let light = |statement: &Statement| match &statement.op {
+            Op::Prim(op, _) => op.is_light(),
+            Op::If { then, otherwise, .. } => then.statements.is_empty() && otherwise.statements.is_empty(),
+            op => is_light(op),
+        };
+        scope.block.statements.len() <= FEW && scope.block.statements.iter().all(light)
+    })
 }
 
 /// Operations that cost little and keep no reference: they can be moved.
@@ -193,17 +207,23 @@ struct Group {
     /// What members bind: arrays may be looked at point by point, totals not at all.
     arrays: FxHashSet<Var>,
     totals: FxHashSet<Var>,
+    /// A scan makes the loop run one element at a time: it shares it only with short ones.
+    has_scan: bool,
+    is_short: bool,
 }
 
 impl Group {
     fn new(first: &Statement) -> Group {
         let sizes = space(&first.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
-        let mut group = Group { sizes, arrays: FxHashSet::default(), totals: FxHashSet::default() };
+        let (arrays, totals) = (FxHashSet::default(), FxHashSet::default());
+        let mut group = Group { sizes, arrays, totals, has_scan: false, is_short: true };
         group.add(first);
         group
     }
 
     fn add(&mut self, member: &Statement) {
+        self.has_scan |= matches!(member.op, Op::Scan { .. });
+        self.is_short &= is_short(&member.op);
         // Rows can be read where they are, if the array exists before the loop: all its sizes are stated.
         let stated = |size: &Size| matches!(size, Size::Known(atom) if !matches!(atom, Atom::Const(Const::I64(..0))));
         for binder in &member.binders {
@@ -214,6 +234,7 @@ impl Group {
                         || inner.iter().filter(|sizes| sizes.len() == rank).count() == inner.len()
                             && inner.iter().flatten().all(stated)
                 }
+                Op::Scan { .. } => true,
                 _ => false,
             };
             match known {
@@ -225,10 +246,13 @@ impl Group {
 
     /// Gives a new member the group's own names for its sizes.
     fn adapt(&self, member: &mut Statement) {
-        if let Op::Build { space, .. } | Op::Reduce { space, .. } = &mut member.op {
-            for (axis, size) in space.iter_mut().zip(&self.sizes) {
-                axis.size = size.clone();
-            }
+        let space = match &mut member.op {
+            Op::Build { space, .. } | Op::Reduce { space, .. } => space.as_mut_slice(),
+            Op::Scan { axis, .. } => std::slice::from_mut(axis),
+            _ => return,
+        };
+        for (axis, size) in space.iter_mut().zip(&self.sizes) {
+            axis.size = size.clone();
         }
     }
 
@@ -242,6 +266,9 @@ impl Group {
         let same = space.len() == self.sizes.len()
             && space.iter().zip(&self.sizes).all(|(axis, size)| known.representative(&axis.size) == known.representative(size));
         if !same || uses_any(op, &self.totals) {
+            return false;
+        }
+        if (self.has_scan || matches!(op, Op::Scan { .. })) && !(self.is_short && is_short(op)) {
             return false;
         }
         // A total that is an array may be built in the memory of its start, which an earlier member may be reading.
@@ -316,8 +343,8 @@ impl Sizes {
                     self.same.insert(binder.var, size);
                 }
             }
-            Op::Build { space, .. } => {
-                let dims: Vec<Atom> = space.iter().map(|axis| axis.size.clone()).collect();
+            Op::Build { .. } | Op::Scan { .. } => {
+                let dims: Vec<Atom> = space(&statement.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
                 for binder in &statement.binders {
                     self.dims.insert(binder.var, dims.clone());
                 }

@@ -51,19 +51,18 @@ pub struct EntryValue {
     pub name: Name,
     /// The type as the source writes it.
     pub source_type: String,
-    /// Where each of the Core values is in the declared one, as in `position.x`; empty for a value that is one Core value.
-    pub parts: Vec<String>,
     pub types: Vec<Type>,
+    /// Where in the value each of the types is: field names with dots between them, `model.weights` or `0.1`; empty for the whole value.
+    pub paths: Vec<Name>,
 }
 
 impl EntryValue {
     /// The name of a Core value, with the number of the whole one in front where that has no name.
     pub fn part_name(&self, number: usize, part: usize) -> String {
         let whole = if self.name.is_empty() { number.to_string() } else { self.name.to_string() };
-        match (self.parts.get(part), self.types.len()) {
-            (Some(path), _) => format!("{whole}.{path}"),
-            (None, 1) => whole,
-            (None, _) => format!("{whole}.{part}"),
+        match self.paths.get(part).map_or("", Name::as_str) {
+            "" => whole,
+            path => format!("{whole}.{path}"),
         }
     }
 }

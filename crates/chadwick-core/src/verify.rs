@@ -107,6 +107,9 @@ impl Verifier<'_> {
         if !all_compatible(&all(&entry.results), &function.results) {
             self.report("the results of the entry are not those of its function");
         }
+        if entry.params.iter().chain(&entry.results).any(|value| value.paths.len() != value.types.len()) {
+            self.report("a parameter or result of the entry whose parts have no places");
+        }
     }
 
     fn constructors(&mut self, constructors: &[Constructor]) {

@@ -280,11 +280,10 @@ impl Generator {
             let function = Function { name, params, results, body: self.block(3), span: Default::default() };
             self.program.functions.push(function);
         }
-        let value = |g: &mut Self| EntryValue {
-            name: g.name().into(),
-            source_type: g.name().to_owned(),
-            parts: g.list(|g| g.name().to_owned()),
-            types: g.list(|g| g.ty(2)),
+        let value = |g: &mut Self| {
+            let types = g.list(|g| g.ty(2));
+            let paths = types.iter().map(|_| g.name().into()).collect();
+            EntryValue { name: g.name().into(), source_type: g.name().to_owned(), types, paths }
         };
         let entry =
             Entry { name: self.name().into(), function: FunctionId(1), params: self.list(value), results: self.list(value) };

@@ -2,7 +2,7 @@
 
 use crate::ltype::{Erased, LType, TypeParams, UNKNOWN};
 use crate::value::{Binding, Code, Env, KnownFunction, LocalFunction, Value};
-use crate::{InstanceKey, Lowerer};
+use crate::{CapturedKey, InstanceKey, Lowerer};
 use chadwick_core::{Atom, Binder, FunctionId, Op, Type};
 use chadwick_source::{Name, Span};
 use chadwick_types::alias_of;
@@ -161,7 +161,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Value {
         let sizes = self.complete_sizes(&local.definition, &types, sizes, &args, span);
-        let captured = self.captures(local, span);
+        let captured = self.captures(local);
         let context = Context { around: (*local.env.types).clone(), captured, local: Some(local.clone()) };
         let definition = local.definition.clone();
         self.call_instance(&definition, types, sizes, args, context, span)
@@ -226,29 +226,43 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Value {
         let type_sizes: Vec<Atom> = types.iter().flat_map(LType::sizes).collect();
-        let mut atoms: Vec<Atom> = context.captured.iter().flat_map(|(_, atoms)| atoms.clone()).collect();
+        let mut atoms = Vec::new();
+        let Context { around, captured, local } = context;
+        let captured = captured.into_iter().map(|(id, value)| (id, self.passed(value, &mut atoms, span))).collect();
+        let context = Context { around, captured, local };
         atoms.extend(type_sizes);
         atoms.extend(sizes);
-        let mut known = Vec::new();
-        for arg in args {
-            let apart = match &arg {
-                Value::Function(_) => self.take_apart(&arg),
-                Value::Atoms(_) => None,
-            };
-            match apart {
-                Some((key, dynamic)) => {
-                    atoms.extend(dynamic);
-                    known.push(Some((key, arg)));
-                }
-                None => {
-                    atoms.extend(self.materialise(arg, span));
-                    known.push(None);
-                }
-            }
-        }
+        let known: Vec<Passed> = args.into_iter().map(|arg| self.passed(arg, &mut atoms, span)).collect();
         let function = self.instance(definition, &types, &context, &known);
         let results = self.core.functions[function.0 as usize].results.clone();
         Value::Atoms(self.emit_typed("", Op::Call { function, args: atoms }, results, span))
+    }
+
+    /// Adds what an instance is given for a value to the atoms of a call.
+    fn passed(&mut self, value: Value, atoms: &mut Vec<Atom>, span: Span) -> Passed {
+        if let Value::Function(_) = &value
+            && let Some((key, dynamic)) = self.take_apart(&value)
+        {
+            atoms.extend(dynamic);
+            return Passed::Known(key, value);
+        }
+        let own = self.materialise(value, span);
+        let types = own.iter().map(|atom| self.type_of(atom)).collect();
+        atoms.extend(own);
+        Passed::Data(types)
+    }
+
+    /// A known function in the instance that is given it, over parameters of the instance.
+    fn known_again(&mut self, template: &Value, params: &mut Vec<Binder>) -> Value {
+        let dynamic = self.take_apart(template).map_or(Vec::new(), |(_, atoms)| atoms);
+        let mut binders = Vec::new();
+        for atom in dynamic {
+            let ty = self.type_of(&atom);
+            binders.push(self.fresh("", ty));
+        }
+        let value = self.put_together(template, &mut binders.iter().map(|binder| Atom::Var(binder.var)));
+        params.extend(binders);
+        value
     }
 
     /// The Core function of a definition at its types.
@@ -256,30 +270,41 @@ impl Lowerer<'_> {
         &mut self,
         definition: &Rc<Definition>,
         types: &[LType],
-        context: &Context,
-        known: &[Option<(String, Value)>],
+        context: &Context<Passed>,
+        known: &[Passed],
     ) -> FunctionId {
-        let captured_types: Vec<(u32, Vec<Type>)> =
-            context.captured.iter().map(|(id, atoms)| (id.0, atoms.iter().map(|atom| self.type_of(atom)).collect())).collect();
         let mut around: Vec<_> = context.around.iter().map(|(id, ty)| (*id, ty.erase())).collect();
         around.sort_by_key(|(id, _)| *id);
         let key = InstanceKey {
             id: definition.id,
             types: types.iter().map(LType::erase).collect::<Vec<Erased>>(),
-            context: captured_types.clone(),
+            context: context.captured.iter().map(|(id, passed)| (id.0, passed.key())).collect(),
             around,
-            functions: known.iter().map(|known| known.as_ref().map(|(key, _)| key.clone())).collect(),
+            functions: known
+                .iter()
+                .map(|passed| match passed {
+                    Passed::Known(key, _) => Some(key.clone()),
+                    Passed::Data(_) => None,
+                })
+                .collect(),
         };
         if let Some(function) = self.instances.get(&key) {
             return *function;
         }
         let mut params: Vec<Binder> = Vec::new();
         let mut env = Env::new(self.type_params());
-        for ((id, _), (_, types)) in context.captured.iter().zip(&captured_types) {
-            let name = self.tree.var_names[id.0 as usize].clone();
-            let binders: Vec<Binder> = types.iter().map(|ty| self.fresh(name.clone(), ty.clone())).collect();
-            env.bind(*id, Value::Atoms(binders.iter().map(|binder| Atom::Var(binder.var)).collect()));
-            params.extend(binders);
+        for (id, passed) in &context.captured {
+            let value = match passed {
+                Passed::Known(_, template) => self.known_again(template, &mut params),
+                Passed::Data(types) => {
+                    let name = self.tree.var_names[id.0 as usize].clone();
+                    let binders: Vec<Binder> = types.iter().map(|ty| self.fresh(name.clone(), ty.clone())).collect();
+                    let atoms = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
+                    params.extend(binders);
+                    Value::Atoms(atoms)
+                }
+            };
+            env.bind(*id, value);
         }
         let mut own_types = context.around.clone();
         for ((id, name), ty) in definition.scheme.types.iter().zip(types) {
@@ -300,18 +325,8 @@ impl Lowerer<'_> {
         let mut own = Vec::new();
         let DefinitionBody::Function(Function { params: patterns, .. }) = &definition.body else { return FunctionId(0) };
         for (at, pattern) in patterns.iter().enumerate() {
-            if let Some(Some((_, template))) = known.get(at) {
-                let dynamic = self.take_apart(template).map_or(Vec::new(), |(_, atoms)| atoms);
-                let binders: Vec<Binder> = dynamic
-                    .iter()
-                    .map(|atom| {
-                        let ty = self.type_of(atom);
-                        self.fresh("", ty)
-                    })
-                    .collect();
-                let mut atoms = binders.iter().map(|binder| Atom::Var(binder.var));
-                own.push(self.put_together(template, &mut atoms));
-                params.extend(binders);
+            if let Some(Passed::Known(_, template)) = known.get(at) {
+                own.push(self.known_again(template, &mut params));
                 continue;
             }
             let shape = self.shape_in(&pattern.ty, &env);
@@ -387,10 +402,26 @@ impl Lowerer<'_> {
     }
 }
 
-struct Context {
+/// What is around a local function: types, and the values it captures.
+struct Context<V = Value> {
     around: FxHashMap<ty::ParamId, LType>,
-    captured: Vec<(VarId, Vec<Atom>)>,
+    captured: Vec<(VarId, V)>,
     local: Option<Rc<LocalFunction>>,
+}
+
+/// How a value is passed to an instance: as a known function, which is part of the instance but for its dynamic part, or as atoms.
+enum Passed {
+    Known(String, Value),
+    Data(Vec<Type>),
+}
+
+impl Passed {
+    fn key(&self) -> CapturedKey {
+        match self {
+            Passed::Known(key, _) => CapturedKey::Function(key.clone()),
+            Passed::Data(types) => CapturedKey::Data(types.clone()),
+        }
+    }
 }
 
 fn type_params(definition: &Definition, types: Vec<LType>) -> TypeParams {

@@ -33,7 +33,8 @@ impl Lowerer<'_> {
             let binders: Vec<Binder> = types.iter().map(|ty| self.fresh(name.clone(), ty.clone())).collect();
             groups.push(binders.iter().map(|binder| Atom::Var(binder.var)).collect());
             params.extend(binders);
-            entry_params.push(EntryValue { name, source_type: ty.to_string(), parts: part_names(&shape, types.len()), types });
+            let paths = paths(&shape, types.len());
+            entry_params.push(EntryValue { name, source_type: ty.to_string(), types, paths });
         }
         let shape = self.shape_in(&ty, &env);
         let results = self.flatten(&shape);
@@ -102,28 +103,37 @@ impl Lowerer<'_> {
                 let shape = self.shape_in(&ty, env);
                 let name = if name.parse::<u32>().is_ok() { Name::from("") } else { name };
                 let types = self.flatten(&shape);
-                EntryValue { name, source_type: ty.to_string(), parts: part_names(&shape, types.len()), types }
+                let paths = paths(&shape, types.len());
+                EntryValue { name, source_type: ty.to_string(), types, paths }
             })
             .collect()
     }
 }
 
-/// The way from a value to each of its leaves, if that is not the value itself.
-fn part_names(ty: &LType, count: usize) -> Vec<String> {
-    fn collect(ty: &LType, path: &str, names: &mut Vec<String>) {
-        match ty {
-            LType::Record(fields) => {
-                let separator = if path.is_empty() { "" } else { "." };
-                fields.iter().for_each(|(name, ty)| collect(ty, &format!("{path}{separator}{name}"), names));
-            }
-            LType::Array(_, inner) | LType::Hidden(inner) => collect(inner, path, names),
-            _ => names.push(path.to_owned()),
-        }
+/// Where in a value of the type its so many parts are. The parts of an abstract type have numbers: its fields are nobody's business.
+fn paths(ty: &LType, parts: usize) -> Vec<Name> {
+    let mut found = Vec::new();
+    collect_paths(ty, "", &mut found);
+    match (found.len() == parts, parts) {
+        (true, _) => found,
+        (false, 1) => vec![Name::default()],
+        (false, _) => (0..parts).map(|part| Name::from(part.to_string())).collect(),
     }
-    let mut names = Vec::new();
-    collect(ty, "", &mut names);
-    // Values without leaves may still be represented.
-    if names.len() != count || names.iter().any(String::is_empty) { Vec::new() } else { names }
+}
+
+fn collect_paths(ty: &LType, path: &str, found: &mut Vec<Name>) {
+    match ty {
+        LType::Record(fields) => {
+            for (name, ty) in fields.iter() {
+                let inner = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+                collect_paths(ty, &inner, found);
+            }
+        }
+        // An array of records is one array per field.
+        LType::Array(_, element) => collect_paths(element, path, found),
+        LType::Hidden(inner) => collect_paths(inner, path, found),
+        LType::Prim(_) | LType::Sum(_) | LType::Arrow(_) | LType::Named(..) => found.push(Name::from(path)),
+    }
 }
 
 fn parameter_names(definition: &Definition) -> Vec<Name> {

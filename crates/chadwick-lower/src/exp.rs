@@ -14,7 +14,7 @@ use std::rc::Rc;
 impl Lowerer<'_> {
     /// The value of an expression. Statements go to the current block; names bound in passing go to the environment.
     pub fn exp(&mut self, exp: &Exp, env: &mut Env) -> Value {
-        if !self.require_room(exp.span) || !self.require_bounded(&exp.ty, &env.types, exp.span) {
+        if !self.require_room(1, exp.span) || !self.require_bounded(&exp.ty, &env.types, exp.span) {
             return Value::Atoms(Vec::new());
         }
         stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.exp_inner(exp, env))

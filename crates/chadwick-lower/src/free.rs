@@ -2,8 +2,6 @@
 
 use crate::Lowerer;
 use crate::value::{Binding, Env, LocalFunction, Value};
-use chadwick_core::Atom;
-use chadwick_source::Span;
 use chadwick_types::tree::{CheckSet, Definition, DefinitionBody, Exp, ExpKind, Index, Lambda, LoopForm, Pattern, PatternKind};
 use chadwick_types::ty::{Size, Type, TypeArg, VarId};
 use rustc_hash::FxHashSet;
@@ -11,20 +9,13 @@ use std::rc::Rc;
 
 impl Lowerer<'_> {
     /// The values that a local function captures, with those captured by the local functions it calls.
-    pub fn captures(&mut self, local: &Rc<LocalFunction>, span: Span) -> Vec<(VarId, Vec<Atom>)> {
+    pub fn captures(&mut self, local: &Rc<LocalFunction>) -> Vec<(VarId, Value)> {
         let names = self.captured_names(local);
-        let mut captured = Vec::new();
-        for id in names {
-            if let Some(Binding::Value(value)) = local.env.vars.get(&id) {
-                let value = value.clone();
-                let atoms = match value {
-                    Value::Atoms(atoms) => atoms,
-                    function => self.materialise(function, span),
-                };
-                captured.push((id, atoms));
-            }
-        }
-        captured
+        let value = |id: VarId| match local.env.vars.get(&id) {
+            Some(Binding::Value(value)) => Some((id, value.clone())),
+            _ => None,
+        };
+        names.into_iter().filter_map(value).collect()
     }
 
     /// Values and local functions around a lambda that it uses, directly or through local functions.

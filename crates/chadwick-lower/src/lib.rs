@@ -72,10 +72,17 @@ pub(crate) struct InstanceKey {
     id: VarId,
     types: Vec<Erased>,
     /// For local functions: the types around them and what they capture.
-    context: Vec<(u32, Vec<Type>)>,
+    context: Vec<(u32, CapturedKey)>,
     around: Vec<(chadwick_types::ty::ParamId, Erased)>,
     /// For arguments that are known functions: which.
     functions: Vec<Option<String>>,
+}
+
+/// What makes captured values the same for an instance: the code of known functions, the types of others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CapturedKey {
+    Function(String),
+    Data(Vec<Type>),
 }
 
 impl<'t> Lowerer<'t> {
@@ -115,14 +122,14 @@ impl<'t> Lowerer<'t> {
         }
     }
 
-    /// Whether one more expression may be lowered. Lambdas are put in place of their calls, so a few of them can make a program that has no
-    /// end to speak of.
-    fn require_room(&mut self, span: Span) -> bool {
-        self.lowered += 1;
+    /// Whether so many more expressions may be lowered. Lambdas are put in place of their calls, and cases of a match behind every
+    /// combination of tests that leads to them, so a few of them can make a program that has no end to speak of.
+    fn require_room(&mut self, expressions: usize, span: Span) -> bool {
+        self.lowered += expressions;
         if self.lowered > MOST_EXPRESSIONS && !self.stopped {
             let span = self.site(span);
             let message = format!(
-                "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls"
+                "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls and cases behind their tests"
             );
             self.error(
                 "E0305",

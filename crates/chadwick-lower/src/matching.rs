@@ -34,6 +34,9 @@ impl Lowerer<'_> {
     }
 
     fn rows(&mut self, columns: Vec<Column>, mut rows: Vec<Row<'_>>, result: &LType, span: Span) -> Vec<Atom> {
+        if !self.require_room(rows.len(), span) {
+            rows.clear();
+        }
         let Some(first) = rows.first_mut() else {
             let message = vec![MessagePart::Text(String::from("no case matches"))];
             self.emit(Op::Assert { condition: Atom::bool(false), message }, span);

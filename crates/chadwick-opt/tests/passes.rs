@@ -59,8 +59,12 @@ fn passes_keep_meaning_and_cost() {
         let mut program = parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         // What can be called from outside stays.
         let function = FunctionId(0);
-        let value =
-            |ty: &Type| EntryValue { name: "".into(), source_type: String::new(), parts: Vec::new(), types: vec![ty.clone()] };
+        let value = |ty: &Type| EntryValue {
+            name: "".into(),
+            source_type: String::new(),
+            types: vec![ty.clone()],
+            paths: vec!["".into()],
+        };
         let params = program.functions[0].params.iter().map(|param| value(&param.ty)).collect();
         let results = program.functions[0].results.iter().map(value).collect();
         program.entries.push(Entry { name: "main".into(), function, params, results });

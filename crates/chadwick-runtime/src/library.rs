@@ -11,7 +11,7 @@ use libloading::Library;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What native code takes and gives: see `rts/runtime.h`.
 #[repr(C)]
@@ -220,8 +220,20 @@ impl NativeProgram {
     }
 
     /// Calls an entry point by its number. The arguments have the types of its parameters.
-    #[expect(unsafe_code, reason = "calls native code")]
     pub fn call(&mut self, entry: usize, args: &[Argument<'_>], limits: &Limits) -> Result<Vec<Output>, RuntimeError> {
+        self.call_repeatedly(entry, args, limits, &mut |_| false)
+    }
+
+    /// The same, again and again until `again` says no. It hears how long native code took, without the ways there and back. The results are
+    /// those of the last call.
+    #[expect(unsafe_code, reason = "calls native code")]
+    pub fn call_repeatedly(
+        &mut self,
+        entry: usize,
+        args: &[Argument<'_>],
+        limits: &Limits,
+        again: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<Output>, RuntimeError> {
         let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
         if signature.params.len() != args.len() {
             return Err(malformed("a wrong number of arguments"));
@@ -246,13 +258,23 @@ impl NativeProgram {
         });
         let (context, functions) = (self.context, &self.functions);
         let entry = i32::try_from(entry).unwrap_or(-1);
-        // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native code
-        // does not unwind and keeps no pointer to the arguments.
-        let failed = stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
-            (functions.set_host)(context, &host);
-            (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
-            (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr())
-        });
+        let failed = loop {
+            // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native
+            // code does not unwind and keeps no pointer to the arguments.
+            let (failed, taken) =
+                stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
+                    (functions.set_host)(context, &host);
+                    (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
+                    let started = Instant::now();
+                    let failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
+                    (failed, started.elapsed())
+                });
+            if failed != 0 || !again(taken) {
+                break failed;
+            }
+            // SAFETY: nothing of this call is used any more.
+            unsafe { (functions.reset)(context) };
+        };
         let mut length = 0;
         // SAFETY: the context is open; what these return lives until the reset below.
         let (error, stream) = unsafe {

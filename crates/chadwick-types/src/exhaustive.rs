@@ -18,12 +18,22 @@ enum Head {
 
 type Row<'p> = Vec<Option<&'p Pattern>>;
 
+/// How many rows are looked at before a match is called too large: in the worst case there are as many combinations as values.
+const MOST_ROWS: usize = 1_000_000;
+
+/// Why no uncovered value was found.
+enum Covered {
+    Yes,
+    Unknown,
+}
+
 impl Checker<'_> {
     pub fn require_irrefutable(&mut self, pattern: &Pattern, what: &str) {
         if self.has_errors() {
             return;
         }
-        if let Some(missing) = self.uncovered(vec![vec![Some(pattern)]], std::slice::from_ref(&pattern.ty), 0) {
+        let missing = self.uncovered(vec![vec![Some(pattern)]], std::slice::from_ref(&pattern.ty), &mut 0);
+        if let Ok(missing) = missing {
             let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
             self.error("E0280", pattern.span, format!("refutable pattern not allowed here: {what} would not match {missing}"))
                 .hint = Some(String::from("use `match` with a case for it"));
@@ -37,22 +47,34 @@ impl Checker<'_> {
             return;
         }
         let rows = patterns.iter().map(|pattern| vec![Some(*pattern)]).collect();
-        if let Some(missing) = self.uncovered(rows, std::slice::from_ref(ty), 0) {
-            let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
-            self.error("E0281", span, format!("unmatched cases: the match does not cover {missing}")).hint =
-                Some(format!("add `case {missing} -> …`"));
+        match self.uncovered(rows, std::slice::from_ref(ty), &mut 0) {
+            Ok(missing) => {
+                let missing = missing.first().cloned().unwrap_or_else(|| String::from("_"));
+                self.error("E0281", span, format!("unmatched cases: the match does not cover {missing}")).hint =
+                    Some(format!("add `case {missing} -> …`"));
+            }
+            Err(Covered::Unknown) => {
+                let message = "too many combinations of cases to find out whether they cover all values";
+                self.error("E0282", span, message).hint =
+                    Some(String::from("match on fewer things at a time, or end with `case _`"));
+            }
+            Err(Covered::Yes) => {}
         }
     }
 
-    /// A value of the types that no row matches, one text per column.
-    fn uncovered(&self, rows: Vec<Row<'_>>, types: &[Type], depth: usize) -> Option<Vec<String>> {
-        let Some((ty, rest)) = types.split_first() else { return rows.is_empty().then(Vec::new) };
+    /// A value of the types that no row matches, one text per column. `seen` counts rows.
+    fn uncovered(&self, rows: Vec<Row<'_>>, types: &[Type], seen: &mut usize) -> Result<Vec<String>, Covered> {
         if rows.is_empty() {
-            return Some(types.iter().map(|_| String::from("_")).collect());
+            return Ok(types.iter().map(|_| String::from("_")).collect());
         }
-        // Deep enough to be a mistake of ours, not of the program.
-        if depth > 4000 {
-            return None;
+        let Some((ty, rest)) = types.split_first() else { return Err(Covered::Yes) };
+        *seen += rows.len();
+        if *seen > MOST_ROWS {
+            return Err(Covered::Unknown);
+        }
+        // A row that matches everything; it was there all the way down or has come to be one.
+        if rows.iter().any(|row| row.iter().all(|pattern| head(*pattern).is_none())) {
+            return Err(Covered::Yes);
         }
         let heads: Vec<Head> = rows.iter().filter_map(|row| head(*row.first()?)).collect();
         let complete = self.complete_heads(ty, &heads);
@@ -61,20 +83,24 @@ impl Checker<'_> {
             None => {
                 let defaults: Vec<Row<'_>> =
                     rows.iter().filter(|row| head(row[0]).is_none()).map(|row| row[1..].to_vec()).collect();
-                let witness = self.uncovered(defaults, rest, depth + 1)?;
-                return Some([vec![self.missing_head(ty, &heads)], witness].concat());
+                let witness = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.uncovered(defaults, rest, seen))?;
+                return Ok([vec![self.missing_head(ty, &heads)], witness].concat());
             }
         };
         for candidate in candidates {
             let columns = self.columns(&candidate, ty);
             let specialised = rows.iter().filter_map(|row| specialise(row, &candidate, columns.len())).collect();
             let types = [columns.clone(), rest.to_vec()].concat();
-            if let Some(witness) = self.uncovered(specialised, &types, depth + 1) {
-                let (args, others) = witness.split_at(columns.len().min(witness.len()));
-                return Some([vec![show(&candidate, args)], others.to_vec()].concat());
+            match stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.uncovered(specialised, &types, seen)) {
+                Ok(witness) => {
+                    let (args, others) = witness.split_at(columns.len().min(witness.len()));
+                    return Ok([vec![show(&candidate, args)], others.to_vec()].concat());
+                }
+                Err(Covered::Unknown) => return Err(Covered::Unknown),
+                Err(Covered::Yes) => {}
             }
         }
-        None
+        Err(Covered::Yes)
     }
 
     /// All heads of the type, if the rows mention enough of them to make listing worthwhile.

@@ -273,8 +273,8 @@ pub(crate) fn derivative_entry(
     let value = |name: &str, ty: &Type| EntryValue {
         name: name.into(),
         source_type: type_string(ty),
-        parts: Vec::new(),
         types: vec![ty.clone()],
+        paths: vec!["".into()],
     };
     let seed_types = if constant_seeds.is_some() { &Vec::new() } else { seed_types };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));

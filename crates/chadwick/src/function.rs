@@ -7,6 +7,7 @@ use crate::values::{Value, ValueType};
 use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
 use chadwick_runtime::{Argument, Output};
+use std::time::{Duration, Instant};
 
 /// An entry point of a program.
 #[derive(Clone)]
@@ -39,7 +40,8 @@ impl Function {
         value_types(&self.core_entry().params)
     }
 
-    /// The names of the values that the function takes: `x`, or `x.0` for a component of a tuple; a number where there is no name.
+    /// The names of the values that the function takes: `x`, or `x.0` and `x.field` for components of tuples and records; a number where
+    /// there is no name.
     pub fn argument_names(&self) -> Vec<String> {
         slot_names(&self.core_entry().params)
     }
@@ -71,13 +73,45 @@ impl Function {
         self.call_with(&args.iter().collect::<Vec<_>>())
     }
 
+    /// Calls the function again and again on the same arguments until `again` says no. It hears how long each call took: in native code
+    /// the execution alone, without checking arguments and copying results. The results are those of the last call.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry square (x: f64) = x * x")?;
+    /// let mut times = Vec::new();
+    /// let result = program.function("square")?.call_repeatedly(&[3.0.into()], |time| {
+    ///     times.push(time);
+    ///     times.len() < 5
+    /// })?;
+    /// assert_eq!((result, times.len()), (vec![9.0.into()], 5));
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<Vec<Value>> {
+        let args: Vec<&Value> = args.iter().collect();
+        if self.program.inner.native.is_some() {
+            return self.outputs_to_data(self.call_native(&args, &mut again)?);
+        }
+        loop {
+            let started = Instant::now();
+            let results = self.call_core(&args)?;
+            if !again(started.elapsed()) {
+                return self.results_to_data(results);
+            }
+        }
+    }
+
     /// [`Function::call`] with arguments from several places.
     pub(crate) fn call_with(&self, args: &[&Value]) -> Result<Vec<Value>> {
-        if self.program.inner.native.is_none() {
-            return self.results_to_data(self.call_core(args)?);
+        match self.program.inner.native {
+            Some(_) => self.outputs_to_data(self.call_native(args, &mut |_| false)?),
+            None => self.results_to_data(self.call_core(args)?),
         }
+    }
+
+    fn outputs_to_data(&self, outputs: Vec<Output>) -> Result<Vec<Value>> {
         let mut results = Vec::new();
-        for (number, output) in self.call_native(args)?.into_iter().enumerate() {
+        for (number, output) in outputs.into_iter().enumerate() {
             let value = match output {
                 Output::Data(data) => Value::from_data(data),
                 Output::Value(_) => None,
@@ -87,13 +121,13 @@ impl Function {
         Ok(results)
     }
 
-    fn call_native(&self, args: &[&Value]) -> Result<Vec<Output>> {
+    fn call_native(&self, args: &[&Value], again: &mut dyn FnMut(Duration) -> bool) -> Result<Vec<Output>> {
         self.check_arguments(args)?;
         let Some(native) = &self.program.inner.native else { return Err(Error::argument("no native code")) };
         let passed: Option<Vec<Argument<'_>>> = args.iter().map(|arg| arg.as_argument()).collect();
         let passed = passed.ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))?;
         let limits = self.program.inner.limits.get();
-        let result = native.borrow_mut().call(self.entry, &passed, &limits);
+        let result = native.borrow_mut().call_repeatedly(self.entry, &passed, &limits, again);
         result.map_err(|error| self.program.runtime_error(error))
     }
 
@@ -114,7 +148,7 @@ impl Function {
     /// Calls the function and gives the results as the interpreter has them.
     pub(crate) fn call_core(&self, args: &[&Value]) -> Result<Vec<interp::Value>> {
         if self.program.inner.native.is_some() {
-            let values = self.call_native(args)?.into_iter().map(|output| match output {
+            let values = self.call_native(args, &mut |_| false)?.into_iter().map(|output| match output {
                 Output::Data(data) => data.into_value(),
                 Output::Value(value) => Some(value),
             });
@@ -152,7 +186,7 @@ impl Function {
                 let part = match param.types.len() {
                     1 => format!("has type {}", param.source_type),
                     _ => {
-                        let part = param.parts.get(component).cloned().unwrap_or_else(|| component.to_string());
+                        let part = param.paths.get(component).cloned().unwrap_or_default();
                         format!("has type {}, and its component `{part}` has type {}", param.source_type, type_string(ty))
                     }
                 };

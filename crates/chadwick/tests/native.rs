@@ -29,7 +29,9 @@ entry of_transposes [n][m][k] (a: [m][n]f64) (b: [k][m]f64) = map (\\r -> map (d
 entry turned [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\c -> map (\\r -> dot r c) a) (transpose b)
 entry columns [n][m] (a: [m][n]f64) (x: [m]f64) = map (dot x) (transpose a)
 entry layer [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\r -> map2 (\\c i -> f64.max 0 (dot r c + f64.i64 i)) (transpose b) (iota k)) a
-entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c";
+entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c
+entry by_rows_of_many [b][n][m][k] (a: [n][m]f64) (c: [b][k][m]f64) = map (\\r -> map (map (dot r)) c) a
+entry rows_of_many [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a";
     let (interpreted, compiled) = native(source, false);
     for (n, m, k) in
         [(0, 3, 2), (1, 1, 1), (3, 0, 4), (5, 7, 0), (4, 4, 8), (7, 9, 25), (33, 17, 49), (64, 300, 50), (150, 20, 31)]
@@ -42,6 +44,8 @@ entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> ma
             ("layer", array(&[n, m]), array(&[m, k])),
             ("columns", array(&[m, n]), array(&[m])),
             ("batch", array(&[3, n, m]), array(&[3, m, k])),
+            ("by_rows_of_many", array(&[n, m]), array(&[3, k, m])),
+            ("rows_of_many", array(&[3, n, m]), array(&[k, m])),
         ];
         for (entry, a, b) in cases {
             let args = [a, b];

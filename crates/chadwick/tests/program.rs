@@ -22,7 +22,20 @@ fn tuples_are_passed_as_their_components() {
     let results = swap.call(&[7i32.into(), vec![1.0, 2.0].into()]).unwrap();
     assert_eq!(results, [Value::from(vec![1.0, 2.0]), Value::from(7i32)]);
     assert_eq!(swap.argument_names(), ["p.0", "p.1"]);
+    assert_eq!(swap.result_names(), ["0", "1"]);
     assert_eq!(swap.entry_point().to_string(), "swap : (p: (i32, [2]f64)) -> ([2]f64, i32)");
+}
+
+#[test]
+fn components_of_records_have_the_names_of_their_fields() {
+    let text = "
+      type inner = {b: f64, a: [2](i32, f64)}
+      entry f (x: {one: inner, two: f64}) (y: f64): {sum: f64, all: {n: i64, inner: inner}} =
+        {sum = x.two + y, all = {n = 2, inner = x.one}}";
+    let program = program(text);
+    let f = program.function("f").unwrap();
+    assert_eq!(f.argument_names(), ["x.one.a.0", "x.one.a.1", "x.one.b", "x.two", "y"]);
+    assert_eq!(f.result_names(), ["all.inner.a.0", "all.inner.a.1", "all.inner.b", "all.n", "sum"]);
 }
 
 #[test]

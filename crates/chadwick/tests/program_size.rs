@@ -32,6 +32,21 @@ fn nested(depth: usize, form: &str, innermost: &str) -> String {
 }
 
 #[test]
+fn a_local_function_that_captures_a_known_function_needs_no_closure() {
+    let program = source(
+        "def descend (slope: (f64 -> f64) -> f64 -> f64) (f: f64 -> f64) (x: f64): f64 =
+           loop x for _i < 10i64 do x - 0.1 * slope f x
+         def both (slope: (f64 -> f64) -> f64 -> f64) (x: f64): f64 =
+           let best p = descend slope (\\q -> (q - p) * (q - p)) x
+           let rec halved n p = if n == 0i64 then best p else halved (n - 1) (p / 2)
+           in best 1 + halved 3 2
+         entry main (x: f64): f64 = both (\\f x -> vjp f x 1) x",
+    );
+    let text = program.core_text();
+    assert!(!text.contains("apply "), "{text}");
+}
+
+#[test]
 fn nested_matches() {
     let form = "(match (if x > #.5 then @some (x * 1.5) else @none : option) case @none -> f64.sin x case @some x -> x * {})";
     let sizes = sizes(|depth| {

@@ -1,7 +1,7 @@
 //! Matrix products: a `build` of sums of products of two elements.
 //!
-//! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes that both
-//! operands share, goes to the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
+//! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes, goes to
+//! the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
 //! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there. Loops that only add products to
 //! accumulators, as derivatives of matrix products do, are products that are added to what is there.
 
@@ -164,7 +164,7 @@ impl<'p> Emitter<'_, 'p> {
         let rows: Vec<usize> = (0..axes.len()).filter(|at| left.uses(axes[*at]) && !right.uses(axes[*at])).collect();
         let columns: Vec<usize> = (0..axes.len()).filter(|at| right.uses(axes[*at]) && !left.uses(axes[*at])).collect();
         let shared = axes.iter().filter(|axis| left.uses(**axis) && right.uses(**axis)).count();
-        if columns.len() != 1 || rows.len() > 1 || rows.len() + 1 + shared != axes.len() {
+        if rows.len() + columns.len() + shared != axes.len() {
             return None;
         }
         if rows.is_empty() && !self.is_far_apart(&right, found.inner.var) {
@@ -174,8 +174,9 @@ impl<'p> Emitter<'_, 'p> {
         if matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
             return None;
         }
-        found.row = rows.first().copied();
-        found.column = columns[0];
+        // Of several axes that only one operand has, the last is the matrix's; over the others there are loops.
+        found.row = rows.last().copied();
+        found.column = columns.last().copied()?;
         Some(found)
     }
 
@@ -218,7 +219,7 @@ impl<'p> Emitter<'_, 'p> {
         let strides = self.strides(target);
         // By a name of its own: every iteration writes to another part.
         let data = self.bind("target", Ty::Data(target.elem), target.data.clone());
-        // Axes that both operands have are loops around the product.
+        // Further axes are loops around the product.
         let mut offset = Exp::i64(0);
         let mut opened = 0;
         for (at, axis) in axes.iter().enumerate() {

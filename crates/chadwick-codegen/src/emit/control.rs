@@ -41,8 +41,7 @@ impl<'p> Emitter<'_, 'p> {
             Op::Construct { ty, tag, args } => self.construct(statement, ty, *tag, args, deaths),
             Op::Match { scrutinee, arms, otherwise } => self.matching(binders, scrutinee, arms, otherwise.as_ref(), deaths),
             // Emitted in groups.
-            Op::Build { .. } | Op::Reduce { .. } => {}
-            Op::Scan { axis, op, neutral, body } => self.scan(statement, axis, op, neutral, body, deaths),
+            Op::Build { .. } | Op::Reduce { .. } | Op::Scan { .. } => {}
             Op::Hist { space, dest, rank, op, body, .. } => self.hist(statement, space, dest, *rank, op, body, deaths),
             Op::Scatter { space, dest, rank, body } => self.scatter(statement, space, dest, *rank, body, deaths),
             Op::ArrayLiteral { ty, elements, inner } => {

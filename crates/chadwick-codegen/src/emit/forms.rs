@@ -29,6 +29,11 @@ enum Open<'p> {
         a_number: bool,
     },
     Fold(Vec<Slot>),
+    /// Arrays are absent where they are not stored.
+    Scan {
+        arrays: Vec<Option<Array>>,
+        slots: Vec<Slot>,
+    },
 }
 
 /// A size of an array in a slot.
@@ -243,6 +248,7 @@ impl<'p> Emitter<'_, 'p> {
                 let mut uses = self.statement_uses(member, deaths);
                 Open::Fold(self.fold_slots(op, neutral, &mut uses))
             }
+            Op::Scan { .. } => self.begin_scan(member, bounds, deaths, stored),
             _ => Open::Fold(Vec::new()),
         }
     }
@@ -298,6 +304,11 @@ impl<'p> Emitter<'_, 'p> {
                 self.fold_step(op, body, deaths, slots);
                 Mark::Sequential
             }
+            (Op::Scan { op, body, .. }, Open::Scan { arrays, slots }) => {
+                self.fold_step(op, body, deaths, slots);
+                self.scan_step(member, arrays, slots, indices);
+                Mark::Sequential
+            }
             _ => Mark::Sequential,
         }
     }
@@ -333,10 +344,7 @@ impl<'p> Emitter<'_, 'p> {
                 for (binder, collector) in member.binders.iter().zip(collectors) {
                     let array = match collector {
                         Some(collector) => self.collected(collector),
-                        // Only its sizes are asked for.
-                        None => {
-                            Array { elem: Elem::Unit, data: Exp::Null, owner: Exp::Null, dims: bounds.to_vec(), strides: None }
-                        }
+                        None => only_sizes(bounds),
                     };
                     self.set(binder.var, Value::Array(array));
                 }
@@ -350,6 +358,16 @@ impl<'p> Emitter<'_, 'p> {
                 for (binder, slot) in member.binders.iter().zip(&slots) {
                     let value = slot_value(slot);
                     self.set(binder.var, value);
+                }
+            }
+            Open::Scan { arrays, slots } => {
+                for slot in &slots {
+                    let value = slot_value(slot);
+                    self.release(&value);
+                }
+                for (binder, array) in member.binders.iter().zip(arrays) {
+                    let array = array.unwrap_or_else(|| only_sizes(bounds));
+                    self.set(binder.var, Value::Array(array));
                 }
             }
         }
@@ -397,20 +415,22 @@ impl<'p> Emitter<'_, 'p> {
         self.assign_slots(slots, &values);
     }
 
-    pub(super) fn scan(
+    /// The arrays of a scan that are stored, and the running values.
+    fn begin_scan(
         &mut self,
-        statement: &'p Statement,
-        axis: &'p Axis,
-        op: &'p Lambda,
-        neutral: &[Atom],
-        body: &'p Block,
+        member: &'p Statement,
+        bounds: &[Exp],
         deaths: &Deaths,
-    ) {
-        let mut uses = self.statement_uses(statement, deaths);
-        let space = std::slice::from_ref(axis);
-        let bounds = self.bounds_of(space);
+        stored: &impl Fn(chadwick_core::Var) -> bool,
+    ) -> Open<'p> {
+        let Op::Scan { op, neutral, .. } = &member.op else { return Open::Fold(Vec::new()) };
+        let mut uses = self.statement_uses(member, deaths);
         let mut arrays = Vec::new();
-        for (binder, neutral) in statement.binders.iter().zip(neutral) {
+        for (binder, neutral) in member.binders.iter().zip(neutral) {
+            if !stored(binder.var) {
+                arrays.push(None);
+                continue;
+            }
             let inner = match self.value(neutral) {
                 Value::Array(array) => array.dims,
                 _ => Vec::new(),
@@ -420,34 +440,38 @@ impl<'p> Emitter<'_, 'p> {
                 _ => Elem::Unit,
             };
             let name = self.var_name(binder.var);
-            let dims = [bounds.clone(), inner].concat();
-            arrays.push(self.new_array(binder.var, &name, elem, dims));
+            let dims = [bounds.to_vec(), inner].concat();
+            let array = self.new_array(binder.var, &name, elem, dims);
+            // Later members may look at elements that are there.
+            self.set(binder.var, Value::Array(array.clone()));
+            arrays.push(Some(array));
         }
-        let slots = self.fold_slots(op, neutral, &mut uses);
-        let indices = self.open_space(space, &bounds);
-        self.fold_step(op, body, deaths, &slots);
-        for (array, slot) in arrays.iter().zip(&slots) {
+        Open::Scan { arrays, slots: self.fold_slots(op, neutral, &mut uses) }
+    }
+
+    /// Writes the running values to their place.
+    fn scan_step(&mut self, member: &'p Statement, arrays: &[Option<Array>], slots: &[Slot], indices: &[Exp]) {
+        for ((binder, array), slot) in member.binders.iter().zip(arrays).zip(slots) {
             let value = slot_value(slot);
-            match &value {
-                Value::Array(row) => {
-                    let part = self.part("row", array, &indices);
+            if let Value::Scalar(exp) = &value {
+                // By a name that stays when the next element is there.
+                let ty = self.type_of(exp);
+                let now = self.bind("prefix", ty, exp.clone());
+                self.forwards.insert(binder.var, (indices.to_vec(), now));
+            }
+            match (array, &value) {
+                (None, _) => {}
+                (Some(array), Value::Array(row)) => {
+                    let part = self.part("row", array, indices);
                     self.copy_elements(&part, row);
                 }
-                value => {
+                (Some(array), value) => {
                     self.retain(value);
-                    let at = self.offset(array, &indices);
+                    let at = self.offset(array, indices);
                     let value = super::arrays::scalar_of(value);
                     self.push(Stm::Store { data: array.data.clone(), at, value });
                 }
             }
-        }
-        self.close_space(space, Mark::Sequential, None);
-        for slot in &slots {
-            let value = slot_value(slot);
-            self.release(&value);
-        }
-        for (binder, array) in statement.binders.iter().zip(arrays) {
-            self.set(binder.var, Value::Array(array));
         }
     }
 
@@ -615,9 +639,15 @@ fn is_nan(constant: Const) -> bool {
     }
 }
 
+/// An array of which only the sizes are asked for.
+fn only_sizes(bounds: &[Exp]) -> Array {
+    Array { elem: Elem::Unit, data: Exp::Null, owner: Exp::Null, dims: bounds.to_vec(), strides: None }
+}
+
 fn space_of(op: &Op) -> Option<&[Axis]> {
     match op {
         Op::Build { space, .. } | Op::Reduce { space, .. } => Some(space),
+        Op::Scan { axis, .. } => Some(std::slice::from_ref(axis)),
         _ => None,
     }
 }

@@ -711,7 +711,7 @@ impl<'p> Emitter<'_, 'p> {
             let mut at = 0;
             while let Some(statement) = block.statements.get(at) {
                 let end = match statement.op {
-                    core::Op::Build { .. } | core::Op::Reduce { .. } => {
+                    core::Op::Build { .. } | core::Op::Reduce { .. } | core::Op::Scan { .. } => {
                         let formed = |statement: &Statement| {
                             statement.binders.iter().any(|binder| self.products.contains_key(&binder.var))
                         };
@@ -731,7 +731,7 @@ impl<'p> Emitter<'_, 'p> {
         let members = &block.statements[start..end];
         let outer_span = self.span;
         match members {
-            [statement] if !matches!(statement.op, core::Op::Build { .. } | core::Op::Reduce { .. }) => {
+            [statement] if !matches!(statement.op, core::Op::Build { .. } | core::Op::Reduce { .. } | core::Op::Scan { .. }) => {
                 let empty = Deaths::default();
                 let live = self.live;
                 let deaths = live.deaths(statement).unwrap_or(&empty);

@@ -266,9 +266,12 @@ impl Parser {
     fn entry_values(&mut self) -> Parsed<Vec<EntryValue>> {
         self.separated("(", ")", |parser| {
             let name = parser.text()?.into();
-            let source_type = parser.text()?;
-            let parts = if parser.at_punct("[") { parser.separated("[", "]", Self::text)? } else { Vec::new() };
-            Ok(EntryValue { name, source_type, parts, types: parser.types()? })
+            let (source_type, types) = (parser.text()?, parser.types()?);
+            let paths = match parser.eat_word("at") {
+                true => parser.separated("(", ")", |parser| parser.text().map(Name::from))?,
+                false => vec![Name::default(); types.len()],
+            };
+            Ok(EntryValue { name, source_type, types, paths })
         })
     }
 

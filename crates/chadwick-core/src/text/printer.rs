@@ -96,10 +96,12 @@ impl Printer<'_> {
     fn entry_values(&mut self, values: &[EntryValue]) -> fmt::Result {
         self.separated("(", values, ")", |printer, value| {
             write!(printer, "{} {} ", quoted(&value.name), quoted(&value.source_type))?;
-            if !value.parts.is_empty() {
-                printer.separated("[", &value.parts, "] ", |printer, part| printer.write_str(&quoted(part)))?;
+            printer.types(&value.types)?;
+            if value.paths.iter().all(|path| path.is_empty()) {
+                return Ok(());
             }
-            printer.types(&value.types)
+            printer.write_str(" at ")?;
+            printer.separated("(", &value.paths, ")", |printer, path| printer.write_str(&quoted(path)))
         })
     }
 

@@ -143,20 +143,7 @@ fn shown(json: &Json) -> String {
 fn scalar(json: &Json, prim: Prim) -> Option<Scalar> {
     match (json, prim) {
         (Json::Bool(value), Prim::Bool) => Some(Const::Bool(*value)),
-        (Json::Number(number), prim) if prim.is_integer() => {
-            let value = match (number.as_i64(), number.as_u64(), number.as_f64()) {
-                (Some(value), _, _) => i128::from(value),
-                (_, Some(value), _) => i128::from(value),
-                (_, _, Some(value)) if value.fract() == 0.0 && value.abs() < 1e15 => value as i128,
-                _ => return None,
-            };
-            let range = match prim.is_signed() {
-                true => -(1i128 << (prim.bits() - 1))..(1i128 << (prim.bits() - 1)),
-                false => 0..(1i128 << prim.bits()),
-            };
-            range.contains(&value).then(|| Const::from_i128(prim, value))
-        }
-        (Json::Number(number), prim) => scalar_from_f64(prim, number.as_f64()?),
+        (Json::Number(number), prim) => scalar_from_number(prim, number),
         (Json::String(text), prim) => {
             let value = match text.to_ascii_lowercase().as_str() {
                 "nan" => f64::NAN,
@@ -168,6 +155,24 @@ fn scalar(json: &Json, prim: Prim) -> Option<Scalar> {
         }
         _ => None,
     }
+}
+
+/// A number of the type: the nearest float, or an integer that is neither fractional nor out of range.
+pub(super) fn scalar_from_number(prim: Prim, number: &Number) -> Option<Scalar> {
+    if !prim.is_integer() {
+        return scalar_from_f64(prim, number.as_f64()?);
+    }
+    let value = match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(value), _, _) => i128::from(value),
+        (_, Some(value), _) => i128::from(value),
+        (_, _, Some(value)) if value.fract() == 0.0 && value.abs() < 1e15 => value as i128,
+        _ => return None,
+    };
+    let range = match prim.is_signed() {
+        true => -(1i128 << (prim.bits() - 1))..(1i128 << (prim.bits() - 1)),
+        false => 0..(1i128 << prim.bits()),
+    };
+    range.contains(&value).then(|| Const::from_i128(prim, value))
 }
 
 /// A value as JSON.
@@ -191,7 +196,7 @@ fn nested(value: &Value, shape: &[usize], position: &mut usize) -> Json {
     }
 }
 
-fn from_scalar(scalar: Scalar) -> Json {
+pub(super) fn from_scalar(scalar: Scalar) -> Json {
     match scalar {
         Const::Bool(x) => Json::Bool(x),
         Const::I8(x) => Json::from(x),

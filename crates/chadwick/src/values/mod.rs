@@ -1,7 +1,7 @@
 //! Values at the border: scalars and regular arrays of scalars, in memory and in files.
 //!
 //! A [`Value`] is what an entry point takes and gives. The formats of files are one module each: [`text`] and [`binary`] (the two
-//! formats of test files), [`json`], and [`npy`]. Architecture invariant: nothing here reads a file, and no input, however broken,
+//! formats of test files), [`json`] (as a stream in [`fields`]), and [`npy`]. Architecture invariant: nothing here reads a file, and no input, however broken,
 //! makes it panic or allocate more than a small multiple of the input's size.
 
 pub mod binary;
@@ -9,6 +9,7 @@ pub mod compare;
 mod convert;
 pub(crate) mod elements;
 mod error;
+pub mod fields;
 pub mod json;
 pub mod npy;
 pub mod text;
