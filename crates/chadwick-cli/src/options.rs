@@ -54,6 +54,9 @@ pub enum Command {
     /// Make a C library: source, header, description, compiled code
     #[command(after_help = BUILD_EXAMPLES)]
     Build(BuildOptions),
+    /// Measure how long entry points take
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchOptions),
     /// Run the test blocks of programs
     #[command(
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
@@ -86,6 +89,20 @@ Example:
   chadwick build examples/logistic_regression.fut --grad loss:weights -o build/
   chadwick build model.fut --entry predict --grad loss --kind static --prefix model -o build/model
   chadwick build model.fut --kind c && jq '.entry_points[].c_name' model.json";
+
+const BENCH_EXAMPLES: &str = "\
+Entry points run on the inputs of their own test blocks, or on those of --random: one item per value, separated by commas. For an array an
+item is its sizes (1000x64), filled with random elements, floats in [0, 1) and integers over their whole range; for a scalar it is the value.
+After a warm-up, a run is repeated until the 95 % confidence interval of the median is within 2 % of it, or --time is over. Native code is
+timed without checking arguments and copying results. The table shows the median, half of that interval (±, with ! where it is too wide),
+the bytes of arguments and results per second, and the most memory that values took up at one time, arguments not counted in native code. Inputs that are scripts, and tests that expect an error, are left
+out, and so are those with the tag `nobench`.
+
+Example:
+  chadwick bench examples/ --grad
+  chadwick bench examples/gaussian_mixture.fut --entry log_likelihood --backend interp,native --threads 1
+  chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --json now.json
+  chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --compare now.json";
 
 const RUN_EXAMPLES: &str = "\
 Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
@@ -361,6 +378,45 @@ pub enum BuildKind {
     Shared,
     /// The source and a static library
     Static,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    /// Programs, or directories that are searched for `.fut` files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Measure only this entry point; may be repeated
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Inputs of these sizes instead of those of the tests; may be repeated
+    #[arg(long, value_name = "ITEMS", allow_hyphen_values = true)]
+    pub random: Vec<String>,
+    /// Measure value and gradient of entry points that give one float, too, and show the ratio
+    #[arg(long)]
+    pub grad: bool,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub wrt: Vec<String>,
+    /// What runs the programs, side by side
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "native")]
+    pub backend: Vec<BackendName>,
+    /// Floating point of native code
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// Threads of native code [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+    /// How long one measurement may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub time: Duration,
+    /// Save the measurements to this file; `-` is standard output, instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show how the medians relate to those of a saved run
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
 }
 
 #[derive(Debug, Args)]

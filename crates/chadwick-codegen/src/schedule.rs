@@ -159,7 +159,9 @@ fn is_point(indices: &[Atom], axes: &[Var]) -> bool {
 fn space(op: &Op) -> Option<&[Axis]> {
     match op {
         Op::Build { space, .. } | Op::Reduce { space, .. } => Some(space),
-        Op::Scan { axis, op, .. } if op.params.iter().all(|param| param.ty.as_prim().is_some()) => Some(std::slice::from_ref(axis)),
+        Op::Scan { axis, op, .. } if op.params.iter().all(|param| param.ty.as_prim().is_some()) => {
+            Some(std::slice::from_ref(axis))
+        }
         _ => None,
     }
 }

@@ -49,6 +49,7 @@ struct Functions {
     last_error: unsafe extern "C" fn(Context) -> *const RawError,
     stream: unsafe extern "C" fn(Context, *mut i64) -> *const u8,
     call: unsafe extern "C" fn(Context, i32, *const RawValue, *mut RawValue) -> i32,
+    peak: unsafe extern "C" fn(Context) -> i64,
 }
 
 type TraceSink = Box<dyn FnMut(&str, &[Value])>;
@@ -189,6 +190,7 @@ impl NativeProgram {
             last_error: function!(b"cw_last_error\0"),
             stream: function!(b"cw_stream\0"),
             call: function!(b"cw_call\0"),
+            peak: function!(b"cw_peak\0"),
         };
         // SAFETY: has no conditions.
         let context = unsafe { open() };
@@ -212,6 +214,13 @@ impl NativeProgram {
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         // SAFETY: the context is open, and nothing runs in it.
         unsafe { (self.functions.set_threads)(self.context, threads) };
+    }
+
+    /// The most bytes that values took up at one time in the last call.
+    #[expect(unsafe_code, reason = "asks native code")]
+    pub fn peak_bytes(&self) -> usize {
+        // SAFETY: the context is open.
+        usize::try_from(unsafe { (self.functions.peak)(self.context) }).unwrap_or(0)
     }
 
     /// Where `trace` goes: the tag and the values.

@@ -10,6 +10,7 @@ use chadwick_core::{
     Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
 };
 use chadwick_interp as interp;
+use std::time::{Duration, Instant};
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
 #[derive(Clone)]
@@ -334,6 +335,40 @@ impl Gradient {
         let Some(value) = values.pop() else { return Err(Error::argument("a function without a result has no gradient")) };
         let one = crate::values::one(value.prim());
         Ok((value, pullback.call(&[one])?))
+    }
+
+    /// Value and gradient again and again on the same arguments until `again` says no. It hears how long each took, as in
+    /// [`Function::call_repeatedly`]. The results are those of the last time, the number is the most bytes that values took up then.
+    ///
+    /// ```
+    /// # use chadwick::{Program, Value};
+    /// let program = Program::from_source("entry f (x: f64) = x * x")?;
+    /// let mut count = 0;
+    /// let (values, _peak) = program.function("f")?.gradient()?.call_repeatedly(&[3.0.into()], |_time| {
+    ///     count += 1;
+    ///     count < 4
+    /// })?;
+    /// assert_eq!((values, count), (vec![Value::from(9.0), Value::from(6.0)], 4));
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<(Vec<Value>, usize)> {
+        let function = &self.function;
+        let program = &function.program;
+        if program.is_compiled() {
+            let types = function.result_types().unwrap_or_default();
+            let seeds = types.iter().map(|ty| crate::values::one(ty.prim));
+            let seeded: Vec<Value> = args.iter().cloned().chain(seeds).collect();
+            let derivative = function.derivative(function.wrt_arguments()?, Mode::Vjp)?;
+            let values = derivative.call_repeatedly(&seeded, again)?;
+            return Ok((values, derivative.program.peak_memory()));
+        }
+        loop {
+            let started = Instant::now();
+            let (value, gradient) = program.noting_peak(|| self.value_and_gradient(args))?;
+            if !again(started.elapsed()) {
+                return Ok((std::iter::once(value).chain(gradient).collect(), program.peak_memory()));
+            }
+        }
     }
 
     /// What to call each part of the gradient.

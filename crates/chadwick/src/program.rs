@@ -41,6 +41,8 @@ pub(crate) struct Inner {
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
+    /// The most memory that the interpreter's last call took up.
+    pub peak: Cell<usize>,
     /// The program in native code, if that is what runs it.
     pub native: Option<RefCell<NativeProgram>>,
     backend: Backend,
@@ -225,7 +227,8 @@ impl Program {
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, derivatives) = (Cell::new(limits), RefCell::default());
-        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, native, backend, derivatives };
+        let peak = Cell::new(0);
+        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, peak, native, backend, derivatives };
         Program { inner: Rc::new(inner) }
     }
 
@@ -245,6 +248,31 @@ impl Program {
             Some(native) => native.borrow_mut().set_trace(sink),
             None => self.inner.interpreter.borrow_mut().set_trace(sink),
         }
+    }
+
+    /// The most bytes that values took up at one time in the last call of a function of this program.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry f (n: i64) = i64.sum (scan (+) 0 (iota n))")?;
+    /// program.function("f")?.call(&[1000i64.into()])?;
+    /// assert!(program.peak_memory() >= 8000);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn peak_memory(&self) -> usize {
+        match &self.inner.native {
+            Some(native) => native.borrow().peak_bytes(),
+            None => self.inner.peak.get(),
+        }
+    }
+
+    /// Runs the interpreter and notes the most memory that it takes up.
+    pub(crate) fn noting_peak<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = chadwick_interp::live_bytes();
+        chadwick_interp::restart_peak();
+        let result = work();
+        self.inner.peak.set(chadwick_interp::peak_bytes().saturating_sub(before));
+        result
     }
 
     /// Work done so far.
