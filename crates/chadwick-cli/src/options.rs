@@ -57,6 +57,9 @@ pub enum Command {
     /// Measure how long entry points take
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),
+    /// Show where the time of compiling and running an entry point goes
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileOptions),
     /// Run the test blocks of programs
     #[command(
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
@@ -103,6 +106,19 @@ Example:
   chadwick bench examples/gaussian_mixture.fut --entry log_likelihood --backend interp,native --threads 1
   chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --json now.json
   chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --compare now.json";
+
+const PROFILE_EXAMPLES: &str = "\
+Shows how long each pass of the compiler takes, and the C compiler without its cache; how long a run takes, as `bench` measures it; the
+most memory that values take up at one time, and how many blocks of memory a run asks for; and how long each source line takes.
+For the last, a second version of the program reads the clock where control passes from one line to another. What is fused into one loop
+is on the account of the line where the loop starts; inside `map`, `reduce` and the like, and inside functions that are called there, no
+clock is read. In a gradient a line stands for its primal and its derivative together.
+Arguments are given as for `run`, or by --random as for `bench`. Without any, the first input of the entry point's own tests is taken.
+
+Example:
+  chadwick profile examples/gaussian_mixture.fut log_likelihood
+  chadwick profile examples/logistic_regression.fut loss --grad --random 64,100000x64,100000 --threads 1
+  chadwick profile model.fut loss weights=@w.npy x=@x.npy --grad --wrt weights --json | jq '.lines[0]'";
 
 const RUN_EXAMPLES: &str = "\
 Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
@@ -415,6 +431,35 @@ pub struct BenchOptions {
     /// Show how the medians relate to those of a saved run
     #[arg(long, value_name = "FILE")]
     pub compare: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct ProfileOptions {
+    #[command(flatten)]
+    pub call: CallOptions,
+    /// Value and gradient rather than the value alone
+    #[arg(long)]
+    pub grad: bool,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub wrt: Vec<String>,
+    /// Arguments of these sizes
+    #[arg(long, value_name = "ITEMS", allow_hyphen_values = true)]
+    pub random: Option<String>,
+    /// Floating point: fast may reorder sums, strict gives the bits of the interpreter
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// How many threads run the program [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+    /// How long to measure, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub time: Duration,
+    /// The profile, or what is wrong, for tools: JSON
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub limits: LimitOptions,
 }

@@ -7,7 +7,8 @@ use crate::error::{Error, Result, listed};
 use crate::function::{Function, counted, is_float, slots, to_core, type_string};
 use crate::values::Value;
 use chadwick_core::{
-    Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
+    Atom, Binder, Builder, Const, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Prim,
+    Program, Type,
 };
 use chadwick_interp as interp;
 use std::time::{Duration, Instant};
@@ -310,6 +311,16 @@ pub(crate) fn derivative_entry(
     let function = FunctionId(program.functions.len() as u32);
     program.functions.push(CoreFunction { name, params, results: all_results, body, span });
     Some(Entry { name: entry.name, function, params: entry_params, results: entry_results })
+}
+
+/// The cotangent of a result that is one float: one.
+pub(crate) fn gradient_seed(function: &Function) -> Atom {
+    let prim = function.result_types().and_then(|types| types.first().map(|ty| ty.prim));
+    Atom::Const(match prim {
+        Some(Prim::F16) => Const::F16(half::f16::ONE),
+        Some(Prim::F32) => Const::F32(1.0),
+        _ => Const::F64(1.0),
+    })
 }
 
 impl Gradient {

@@ -10,7 +10,7 @@ use crate::render::{self, Style};
 use crate::{compile, values::ValueType};
 use chadwick_codegen::export::{ExportedFunction, Interface, Place, Slot, c_name, interface_type};
 use chadwick_codegen::{Config, Site};
-use chadwick_core::{Atom, Const, Dim, Entry, EntryValue, Mode, Prim, Type};
+use chadwick_core::{Dim, Entry, EntryValue, Mode, Type};
 pub use chadwick_runtime::{LibraryKind, Processor, Recipe};
 use chadwick_source::{FileId, Span};
 use chadwick_syntax::ast::{TypeExp, TypeExpKind};
@@ -108,14 +108,9 @@ pub fn library(program: &Program, options: &Options) -> Result<Library> {
             function = function.wrt(&gradient.by)?;
         }
         function.gradient()?;
-        let prim = function.result_types().and_then(|types| types.first().map(|ty| ty.prim)).unwrap_or(Prim::F64);
-        let one = match prim {
-            Prim::F16 => Const::F16(half::f16::ONE),
-            Prim::F32 => Const::F32(1.0),
-            _ => Const::F64(1.0),
-        };
+        let one = derivative::gradient_seed(&function);
         let wrt = function.wrt_arguments()?;
-        let entry = derivative::derivative_entry(&mut lowered, function.entry, &wrt, Mode::Vjp, Some(vec![Atom::Const(one)]))
+        let entry = derivative::derivative_entry(&mut lowered, function.entry, &wrt, Mode::Vjp, Some(vec![one]))
             .ok_or_else(|| Error::argument(format!("`{}` has no gradient", gradient.entry)))?;
         functions.push(describe_gradient(&function, &wrt, &gradient.by, entries.len(), options)?);
         entries.push(entry);
@@ -130,7 +125,10 @@ pub fn library(program: &Program, options: &Options) -> Result<Library> {
     let generated = with_deep_stack(|| {
         compile::differentiate(&mut lowered, compile::Engine::ChadFast)?;
         let source_line = |span: Span| source_line(map, span);
-        Ok(chadwick_codegen::generate(&lowered, &Config { strict: options.recipe.options.strict, source_line: &source_line }))
+        Ok(chadwick_codegen::generate(
+            &lowered,
+            &Config { strict: options.recipe.options.strict, profiled: false, source_line: &source_line },
+        ))
     })
     .map_err(|diagnostics| Error::Compile { diagnostics, map: map.clone() })?;
     let (exported, described): (Vec<ExportedFunction>, Vec<Json>) =

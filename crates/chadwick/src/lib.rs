@@ -29,6 +29,7 @@ pub mod explain;
 pub mod export;
 mod function;
 pub mod gradcheck;
+pub mod profile;
 mod program;
 pub mod render;
 pub mod script;

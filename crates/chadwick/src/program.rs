@@ -7,13 +7,14 @@ use crate::function::Function;
 use chadwick_core as core;
 use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
 pub use chadwick_runtime::Options as NativeOptions;
-use chadwick_runtime::{Cache, NativeProgram};
+use chadwick_runtime::{Cache, Config, NativeProgram};
 use chadwick_source::{Diagnostic, SourceMap, Span};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A compiled program.
 ///
@@ -213,6 +214,30 @@ impl Program {
     /// The C text of the program, if it runs natively.
     pub fn c_text(&self) -> Option<String> {
         self.inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
+    }
+
+    /// A lowered program in native code; `observe` hears how long each step takes. Nothing comes from the cache.
+    pub(crate) fn build_observed(
+        &self,
+        lowered: core::Program,
+        options: NativeOptions,
+        profiled: bool,
+        observe: &mut dyn FnMut(&str, Duration),
+    ) -> Result<Program> {
+        let map = Arc::clone(&self.inner.map);
+        let lowered = Rc::new(lowered);
+        let mut core = Rc::clone(&lowered);
+        let native = with_deep_stack(|| {
+            compile::advance_observed(Rc::make_mut(&mut core), compile::Stage::Optimise, observe)
+                .map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
+            let line = |span: Span| source_line(&map, span);
+            let config = Config { strict: options.strict, profiled, source_line: &line };
+            NativeProgram::compile_observed(Rc::clone(&core), options, &Cache::none(), &config, observe)
+                .map_err(|error| Error::NoNativeCode { message: error.to_string() })
+        })?;
+        let (warnings, backend) = (self.inner.warnings.clone(), Backend::Native(options));
+        let native = Some(RefCell::new(native));
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine: self.inner.engine, backend, native }))
     }
 
     /// A program that is in Core already.

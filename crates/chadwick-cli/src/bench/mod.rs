@@ -3,6 +3,9 @@
 mod measure;
 mod report;
 
+pub use measure::Collector;
+pub use report::{bytes, seconds};
+
 use crate::errors::error_json;
 use crate::options::{BackendName, BenchOptions, FloatMode};
 use crate::output::{self, Paint, style};
@@ -12,7 +15,7 @@ use crate::{Exit, input};
 use chadwick::compile::FileLoader;
 use chadwick::values::{Value, ValueType, text};
 use chadwick::{Backend, Error, Function, NativeOptions, Program, Result};
-use measure::{Collector, Statistics};
+use measure::Statistics;
 use report::{Kind, Measurement, Saved};
 use std::path::{Path, PathBuf};
 
@@ -223,7 +226,7 @@ fn from_sizes(program: &Program, descriptions: &[String], wanted: impl Fn(&str) 
 }
 
 /// Values from a description like `1000x64,25,0.5`.
-fn random_arguments(function: &Function, description: &str) -> std::result::Result<Vec<Value>, String> {
+pub fn random_arguments(function: &Function, description: &str) -> std::result::Result<Vec<Value>, String> {
     let name = function.name();
     let types = function.argument_types().ok_or_else(|| format!("`{name}` takes values that are no data"))?;
     let items: Vec<&str> = description.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();

@@ -7,6 +7,7 @@ pub mod eval;
 pub mod explain;
 pub mod grad;
 pub mod gradcheck;
+pub mod profile;
 pub mod repl;
 pub mod run;
 

@@ -48,7 +48,7 @@ entry recursion (n: i64) : i64 = down n
 def rec count (n: i64) : i64 = if n <= 0 then 0 else 1 + count (n - 1)
 entry deep (n: i64) : i64 = count n
 
-entry allocate (n: i64) : i64 = i64.sum (scan (+) 0 (iota n))
+entry allocate (n: i64) : [n]i64 = scan (+) 0 (iota n)
 entry forever (x: i64) : i64 = loop y = x while y != -1 do if y > 1000 then 0 else y + 1
 
 -- Traces
