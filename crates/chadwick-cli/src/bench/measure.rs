@@ -44,7 +44,8 @@ impl Statistics {
 /// Collects times until there are enough.
 pub struct Collector {
     limit: Duration,
-    started: Instant,
+    /// When the first run started: what comes before it, as compiling, does not count.
+    started: Option<Instant>,
     warm: bool,
     times: Vec<f64>,
     next_look: usize,
@@ -52,12 +53,18 @@ pub struct Collector {
 
 impl Collector {
     pub fn new(limit: Duration) -> Collector {
-        Collector { limit, started: Instant::now(), warm: false, times: Vec::new(), next_look: FEWEST }
+        Collector { limit, started: None, warm: false, times: Vec::new(), next_look: FEWEST }
     }
 
     /// Takes note of a time; whether another one is wanted.
     pub fn again(&mut self, time: Duration) -> bool {
-        let elapsed = self.started.elapsed();
+        let elapsed = match self.started {
+            Some(started) => started.elapsed(),
+            None => {
+                self.started = Instant::now().checked_sub(time);
+                time
+            }
+        };
         if !self.warm {
             // The first run may be all that there is time for.
             if elapsed >= self.limit {
@@ -107,6 +114,13 @@ mod tests {
         let runs = (1..).find(|_| !collector.again(Duration::from_millis(5))).expect("an end");
         let statistics = collector.statistics().expect("times");
         assert_eq!((runs, statistics.repetitions, statistics.converged), (FEWEST, FEWEST, true));
+    }
+
+    #[test]
+    fn what_comes_before_the_first_run_does_not_count() {
+        let mut collector = Collector::new(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(25));
+        assert!(collector.again(Duration::from_nanos(1)));
     }
 
     #[test]
