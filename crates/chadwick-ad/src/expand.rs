@@ -4,7 +4,7 @@ use crate::context::{Context, with_axis};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::report::Report;
 use crate::reverse::{Reverse, ReverseFunctions};
-use crate::split::Split;
+use crate::split::{Split, SplitFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -20,6 +20,7 @@ pub fn expand_with_report(program: &mut Program) -> Result<Report, Vec<Diagnosti
     let mut expander = Expander {
         context: Context::new(program),
         forward: ForwardFunctions::default(),
+        split: SplitFunctions::default(),
         reverse: ReverseFunctions::default(),
         states: FxHashMap::default(),
     };
@@ -39,6 +40,7 @@ enum State {
 struct Expander<'p> {
     context: Context<'p>,
     forward: ForwardFunctions,
+    split: SplitFunctions,
     reverse: ReverseFunctions,
     states: FxHashMap<FunctionId, State>,
 }
@@ -168,10 +170,10 @@ impl<'p> Expander<'p> {
         let index = self.context.fresh("seed", Type::I64).var;
         self.context.b.push_block();
         let seeds = self.seeds_at(&parts.seeds, index, span);
-        let (primal, tangents) = {
-            let forward = self.with_seeds(&lambda, &seeds, span);
-            Split::new(forward).block(&lambda.body, &vec![true; lambda.results.len()])
-        };
+        let mut functions = std::mem::take(&mut self.split);
+        let forward = self.with_seeds(&lambda, &seeds, span);
+        let (primal, tangents) = Split::new(forward, &mut functions).block(&lambda.body, &vec![true; lambda.results.len()]);
+        self.split = functions;
         let types: Vec<Type> = tangents.iter().map(|tangent| self.context.type_of(tangent)).collect();
         let body = self.context.b.pop_block(tangents);
         primal.into_iter().for_each(|statement| self.context.push_statement(statement));

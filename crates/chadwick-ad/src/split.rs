@@ -7,12 +7,26 @@
 use crate::forward::Forward;
 use crate::tape::{Kept, Needs, any_sizes};
 use chadwick_core::visit::{free_variables, op_free_variables};
-use chadwick_core::{Arm, Atom, Axis, Binder, Block, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var};
+use chadwick_core::{
+    Arm, Atom, Axis, Binder, Block, Dim, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,
+};
 use chadwick_source::Span;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Functions in two parts, by which arguments have tangents; absent while one is being made, and for those that cannot be split.
+pub type SplitFunctions = FxHashMap<(FunctionId, Vec<bool>), Option<SplitFunction>>;
+
+/// The primal part gives what is kept behind its results; the tangent part takes that, and tangents.
+#[derive(Clone)]
+pub struct SplitFunction {
+    primal: FunctionId,
+    tangent: FunctionId,
+    kept: Vec<Type>,
+}
 
 pub struct Split<'c, 'p> {
     pub forward: Forward<'c, 'p>,
+    functions: &'c mut SplitFunctions,
     /// Variables of the tangent part.
     variant: FxHashSet<Var>,
     /// Whether something that accumulates could not be split. It cannot be run again, either, but for all of its accumulator's scope.
@@ -20,11 +34,11 @@ pub struct Split<'c, 'p> {
 }
 
 impl<'c, 'p> Split<'c, 'p> {
-    pub fn new(forward: Forward<'c, 'p>) -> Self {
+    pub fn new(forward: Forward<'c, 'p>, functions: &'c mut SplitFunctions) -> Self {
         let seeds = forward.tangents.values().filter_map(|seed| if let Atom::Var(var) = seed { Some(*var) } else { None });
         let variant = seeds.collect();
         forward.context.shapes.clear();
-        Split { forward, variant, is_stuck: false }
+        Split { forward, functions, variant, is_stuck: false }
     }
 
     /// The primal statements of the block and the tangents of the wanted results; the tangent part is appended to the current block.
@@ -127,6 +141,7 @@ impl<'c, 'p> Split<'c, 'p> {
             }
             Op::Loop(parts) => self.loop_statement(statement, parts),
             Op::If { .. } | Op::Match { .. } => self.branches(statement, &wanted),
+            Op::Call { function, args } => self.call(statement, *function, args),
             Op::Recompute(block) => {
                 let (mut primal, tangents) = self.block(block, &wanted);
                 let op = Op::Copy(block.results.clone());
@@ -380,6 +395,76 @@ impl<'c, 'p> Split<'c, 'p> {
         let tangents = context.b.push(Op::Loop(Box::new(tangent_loop)), types, span);
         self.set(&binders, &all_wanted, tangents);
         Some(statements)
+    }
+
+    fn call(&mut self, statement: &Statement, function: FunctionId, args: &[Atom]) -> Option<Vec<Statement>> {
+        let span = statement.span;
+        let mask: Vec<bool> = args.iter().map(|arg| self.forward.tangent(arg).is_some()).collect();
+        let active = self.forward.context.active_results(function, &mask, false);
+        let types = self.forward.context.program().functions.get(function.0 as usize)?.results.clone();
+        let wanted: Vec<bool> =
+            active.iter().zip(&types).map(|(active, ty)| *active && self.forward.context.carries(ty)).collect();
+        let split = self.function(function, &mask, &wanted)?;
+        let tangents = self.tangents_of(args, &mask);
+        let context = &mut *self.forward.context;
+        let tapes: Vec<Binder> = split.kept.iter().map(|ty| context.fresh("tape", ty.clone())).collect();
+        let args_of_tangent = tapes.iter().map(|tape| Atom::Var(tape.var)).chain(tangents).collect();
+        let types = types.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
+        let results = context.b.push(Op::Call { function: split.tangent, args: args_of_tangent }, types, span);
+        self.set(&statement.binders, &wanted, results);
+        let op = Op::Call { function: split.primal, args: args.to_vec() };
+        Some(vec![Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }])
+    }
+
+    /// The function in two parts. A recursive one is not split: what it keeps has no end.
+    fn function(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> Option<SplitFunction> {
+        let key = (function, mask.to_vec());
+        if let Some(known) = self.functions.get(&key) {
+            return known.clone();
+        }
+        self.functions.insert(key.clone(), None);
+        let source = self.forward.context.program().functions.get(function.0 as usize)?.clone();
+        if source.params.iter().any(|param| matches!(param.ty, Type::Accumulator(_))) {
+            return None;
+        }
+        let lambda = Lambda { params: source.params, results: source.results, body: source.body };
+        let context = &mut *self.forward.context;
+        let lambda = context.copy_lambda(&lambda);
+        let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
+        let mut tangent_params = Vec::new();
+        for (param, _) in lambda.params.iter().zip(mask).filter(|(_, wanted)| **wanted) {
+            let tangent = context.fresh(format!("{}_t", context.name(param.var)), any_sizes(&param.ty));
+            tangents.insert(param.var, Atom::Var(tangent.var));
+            tangent_params.push(tangent);
+        }
+        let active = context.active_variables(&lambda.body, tangents.keys().copied(), false);
+        let outer_shapes = std::mem::take(&mut context.shapes);
+        let forward = Forward { context, functions: &mut *self.forward.functions, active, tangents };
+        let mut inner = Split::new(forward, &mut *self.functions);
+        let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
+        let parts = inner.repeated(&lambda.body, wanted, &params, &[]).filter(|_| !inner.is_stuck);
+        let context = &mut *self.forward.context;
+        context.shapes = outer_shapes;
+        let (primal, tangent, needs) = parts?;
+        let kept: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&context.var_type(*var))).collect();
+        let saved = needs.saved.iter().map(|var| Atom::Var(*var));
+        let body = Block { statements: primal, results: lambda.body.results.iter().cloned().chain(saved).collect() };
+        let results = [lambda.results.clone(), kept.clone()].concat();
+        let primal = context.reserve(format!("{}_primal", source.name).into(), lambda.params, results, source.span);
+        context.b.program_mut().functions[primal.0 as usize].body = body;
+        let tapes: Vec<Binder> = kept.iter().map(|ty| context.fresh("tape", ty.clone())).collect();
+        let replace = needs.saved.iter().zip(&tapes).map(|(var, tape)| (*var, Atom::Var(tape.var))).collect();
+        let types = lambda.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
+        let name = format!("{}_tangent", source.name).into();
+        let number = context.reserve(name, [tapes, tangent_params].concat(), types, source.span);
+        context.b.push_block();
+        let results = self.copied(needs, tangent, replace);
+        let context = &mut *self.forward.context;
+        let body = context.b.pop_block(results);
+        context.b.program_mut().functions[number.0 as usize].body = body;
+        let split = SplitFunction { primal, tangent: number, kept };
+        self.functions.insert(key, Some(split.clone()));
+        Some(split)
     }
 
     /// `If` and `Match`: both parts take the same branch; what the tangents need of it goes through slots that all branches fill.

@@ -9,6 +9,7 @@ mod facts;
 mod fuse;
 mod inline;
 mod simplify;
+mod unroll;
 
 pub use choices::choose_elements;
 pub use dead::remove_dead;
@@ -17,6 +18,7 @@ pub use distribute::distribute;
 pub use fuse::fuse;
 pub use inline::inline;
 pub use simplify::{Hints, simplify};
+pub use unroll::unroll;
 
 use chadwick_core::Program;
 
@@ -45,6 +47,8 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "distribute", run: distribute },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "distribute", run: distribute },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "unroll", run: unroll },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
 ];
 

@@ -139,7 +139,17 @@ impl Simplify {
             let contribution = inside.contributions.pop()?;
             self.as_sum(statement, space, inside.statements, contribution, &places[0], out)
         } else {
-            None
+            // Arrays over the space are made anyway; what goes to one place is one more, and summed.
+            let in_one_place =
+                |contribution: &Contribution| self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
+            let fits = inside.contributions.iter().zip(&places).all(|(contribution, places)| {
+                missing(places) == 0 || (missing(places) == space.len() && in_one_place(contribution))
+            });
+            let makes_arrays = !statement.binders.is_empty() || places.iter().any(|places| missing(places) == 0);
+            if !(fits && makes_arrays) {
+                return None;
+            }
+            self.as_build(statement, space, body, inner, inside, &places, out)
         }
     }
 
@@ -172,7 +182,7 @@ impl Simplify {
         Some(places)
     }
 
-    /// Every contribution names every axis: the build gives the values, and they are added afterwards.
+    /// Every contribution names every axis, or none: the build gives the values, and they are added afterwards, or their sum is.
     #[expect(clippy::too_many_arguments, reason = "the parts of one form")]
     fn as_build(
         &mut self,
@@ -198,6 +208,11 @@ impl Simplify {
         let op = Op::Build { space: space.to_vec(), body: Block { statements: inside.statements, results }, inner: sizes };
         out.statements.push(Statement { binders, op, span });
         for (contribution, places, whole) in after {
+            if !space.is_empty() && places.iter().flatten().count() == 0 {
+                let sum = self.sum_of(&whole, space, span, out)?;
+                out.contributions.push(Contribution { value: sum, ..contribution });
+                continue;
+            }
             // The array has the axes of the space in front; the accumulator may want them elsewhere.
             let own_rank = whole.ty.rank() - space.len();
             let mut order = Vec::new();
@@ -230,6 +245,25 @@ impl Simplify {
             out.contributions.push(Contribution { dims, value, ..contribution });
         }
         Some(())
+    }
+
+    /// The sum of all elements of an array over the space.
+    fn sum_of(&mut self, array: &Binder, space: &[Axis], span: Span, out: &mut Lifted) -> Option<Atom> {
+        let prim = array.ty.peel(space.len())?.as_prim()?;
+        let axes: Vec<Axis> =
+            space.iter().map(|axis| Axis { var: self.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
+        let element = self.fresh("", Type::Prim(prim));
+        let indices = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let read = Op::Index { array: Atom::Var(array.var), indices };
+        let body = Block {
+            statements: vec![Statement { binders: vec![element.clone()], op: read, span }],
+            results: vec![Atom::Var(element.var)],
+        };
+        let op = self.plus(prim, span)?;
+        let reduce = Op::Reduce { space: axes, op, neutral: vec![Atom::Const(Const::zero(prim))], body, commutative: true };
+        let sum = self.fresh("", Type::Prim(prim));
+        out.statements.push(Statement { binders: vec![sum.clone()], op: reduce, span });
+        Some(Atom::Var(sum.var))
     }
 
     /// The only thing the loop does is one addition whose path leaves axes out: those are summed over.

@@ -88,8 +88,9 @@ impl Simplify {
                 self.index(inner, moved)
             }
             Some(Op::ArrayLiteral { elements, .. }) => match indices.as_slice() {
-                [Atom::Const(Const::I64(at))] if (0..elements.len() as i64).contains(at) => {
-                    Step::Atoms(vec![self.facts.resolve(&elements[*at as usize])])
+                [Atom::Const(Const::I64(at)), rest @ ..] if (0..elements.len() as i64).contains(at) => {
+                    let element = self.facts.resolve(&elements[*at as usize]);
+                    self.index(element, rest.to_vec())
                 }
                 _ => Step::Op(Op::Index { array, indices }),
             },
