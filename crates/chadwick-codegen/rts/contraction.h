@@ -40,9 +40,73 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
       }                                                                                                                        \
   }                                                                                                                            \
                                                                                                                                \
+  /* c = a b for few columns and a short inner length, both known when this is compiled. */                                    \
+  static inline __attribute__((always_inline)) void cw_tiny_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, \
+                                                                   int64_t a_inner, const T *b, int64_t b_inner,               \
+                                                                   int64_t b_column, T *restrict c, int64_t c_row, bool add) { \
+    T kept[16];                                                                                                                \
+    for (int64_t l = 0; l < m; l++)                                                                                            \
+      for (int64_t j = 0; j < k; j++) kept[l * k + j] = b[l * b_inner + j * b_column];                                         \
+    for (int64_t i = 0; i < n; i++)                                                                                            \
+      _Pragma("GCC unroll 4") for (int64_t j = 0; j < k; j++) {                                                                \
+        T sum = add ? c[i * c_row + j] : 0;                                                                                    \
+        _Pragma("GCC unroll 4") for (int64_t l = 0; l < m; l++) sum += a[i * a_row + l * a_inner] * kept[l * k + j];           \
+        c[i * c_row + j] = sum;                                                                                                \
+      }                                                                                                                        \
+  }                                                                                                                            \
   /* c = a b for operands too small for blocks. */                                                                             \
   static void cw_small_product_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,             \
                                       const T *b, int64_t b_inner, int64_t b_column, T *restrict c, int64_t c_row, bool add) { \
+    if (k >= 1 && k <= 4 && m >= 1 && m <= 4) switch ((k - 1) * 4 + m - 1) {                                                   \
+      case 0:                                                                                                                  \
+        cw_tiny_##name(n, 1, 1, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 1:                                                                                                                  \
+        cw_tiny_##name(n, 1, 2, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 2:                                                                                                                  \
+        cw_tiny_##name(n, 1, 3, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 3:                                                                                                                  \
+        cw_tiny_##name(n, 1, 4, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 4:                                                                                                                  \
+        cw_tiny_##name(n, 2, 1, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 5:                                                                                                                  \
+        cw_tiny_##name(n, 2, 2, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 6:                                                                                                                  \
+        cw_tiny_##name(n, 2, 3, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 7:                                                                                                                  \
+        cw_tiny_##name(n, 2, 4, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 8:                                                                                                                  \
+        cw_tiny_##name(n, 3, 1, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 9:                                                                                                                  \
+        cw_tiny_##name(n, 3, 2, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 10:                                                                                                                 \
+        cw_tiny_##name(n, 3, 3, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 11:                                                                                                                 \
+        cw_tiny_##name(n, 3, 4, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 12:                                                                                                                 \
+        cw_tiny_##name(n, 4, 1, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 13:                                                                                                                 \
+        cw_tiny_##name(n, 4, 2, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 14:                                                                                                                 \
+        cw_tiny_##name(n, 4, 3, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      case 15:                                                                                                                 \
+        cw_tiny_##name(n, 4, 4, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                       \
+        return;                                                                                                                \
+      }                                                                                                                        \
     for (int64_t i = 0; i < n; i++) {                                                                                          \
       T *restrict row = c + i * c_row;                                                                                         \
       if (!add)                                                                                                                \

@@ -126,6 +126,10 @@ impl Machine {
             },
             (Value::Array(mut left), Value::Array(right)) => {
                 if left.shape() != right.shape() {
+                    // Arrays without elements need not know how large those would be.
+                    if left.shape().contains(&0) && right.shape().contains(&0) {
+                        return Ok(Value::Array(left));
+                    }
                     let (left, right) = (Shape::new(left.shape()), Shape::new(right.shape()));
                     return fail(ErrorKind::ShapeMismatch, format!("cannot add arrays of shapes {left} and {right}"));
                 }

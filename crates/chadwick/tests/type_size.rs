@@ -122,3 +122,30 @@ fn modules_that_apply_each_other_twice_are_an_error() {
     let types = levels(LEVELS, "module type S{} = { module A: S<> module B: S<> }");
     assert_eq!(codes(&format!("module type S0 = {{ val x: i32 }}\n{types}")).first(), Some(&"E0228"));
 }
+
+/// A match on so many booleans; each case looks at two of them.
+fn overlapping_cases(columns: usize, last: &str) -> String {
+    let case = |number: usize| {
+        let mut patterns = vec!["_"; columns];
+        for (at, value) in [(number * 7 + 3, number % 3 == 0), (number * 13 + 5, number % 5 < 3)] {
+            patterns[at % columns] = if value { "true" } else { "false" };
+        }
+        format!("case ({}) -> {number}", patterns.join(", "))
+    };
+    let cases: Vec<String> = (0..3 * columns).map(case).collect();
+    format!(
+        "def f (t: ({})): i64 = match t {} {last}\nentry main = f ({})",
+        vec!["bool"; columns].join(", "),
+        cases.join(" "),
+        vec!["true"; columns].join(", ")
+    )
+}
+
+#[test]
+fn matches_with_too_many_combinations_of_cases() {
+    // Few enough to be tried one after the other.
+    assert_eq!(codes(&overlapping_cases(6, "case _ -> 99")), [""; 0]);
+    let many = codes(&overlapping_cases(48, ""));
+    assert!(many == ["E0281"] || many == ["E0282"], "{many:?}");
+    assert_eq!(codes(&overlapping_cases(48, "case _ -> 99")), ["E0305"]);
+}

@@ -288,8 +288,10 @@ fn add_array(elem: Elem, rank: usize, to: &str, from: &str, layouts: &Layouts) -
     let differ: Vec<String> = (0..rank).map(|axis| format!("{to}.n[{axis}] != {from}.n[{axis}]")).collect();
     let _ = write!(
         text,
-        "if ({}) return cw_fail(ctx, site, CW_ADD_SHAPES, {}, (const int64_t[]){{{}}}); ",
+        "if (({}) && ({} != 0 || {} != 0)) return cw_fail(ctx, site, CW_ADD_SHAPES, {}, (const int64_t[]){{{}}}); ",
         differ.join(" || "),
+        dims(to).join(" * "),
+        dims(from).join(" * "),
         2 * rank,
         [dims(to), dims(from)].concat().join(", ")
     );

@@ -185,9 +185,21 @@ impl<'p> Emitter<'_, 'p> {
         self.push(Stm::Put { place, value: sum });
     }
 
+    /// The shapes must agree; but arrays without elements need not know how large those would be.
+    fn check_addition(&mut self, to: &Array, from: &Array) {
+        let pairs = to.dims.iter().zip(&from.dims).filter(|(to, from)| !self.same_size(to, from));
+        let differ = pairs.map(|(to, from)| Exp::test(Test::NotEqual, to.clone(), from.clone())).reduce(Exp::or);
+        let Some(differ) = differ else { return };
+        let count = |array: &Array| array.dims.iter().cloned().fold(Exp::i64(1), Exp::mul);
+        let has_elements = |array: &Array| Exp::test(Test::NotEqual, count(array), Exp::i64(0));
+        let condition = differ.and(has_elements(to).or(has_elements(from)));
+        let (site, values) = (self.site(), [to.dims.clone(), from.dims.clone()].concat());
+        self.push(Stm::Fail { condition, kind: FailKind::AddShapes, values, site });
+    }
+
     /// Adds an array to a part of the accumulator.
     fn add_arrays(&mut self, to: &Array, from: &Array) {
-        self.check_shapes(&to.dims, &from.dims, FailKind::AddShapes);
+        self.check_addition(to, from);
         // By a name of its own: no place is added to twice.
         let to = &Array { data: self.bind("target", Ty::Data(to.elem), to.data.clone()), ..to.clone() };
         match to.elem {
