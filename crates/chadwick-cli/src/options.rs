@@ -86,7 +86,9 @@ const BUILD_EXAMPLES: &str = "\
 Writes NAME.c, which needs nothing but the C library, NAME.h, which explains how to call it, NAME.json, which says the same for tools, and
 libNAME.so (or .a). There is one C function per entry point, PREFIX_entry_ENTRY, and one per gradient, PREFIX_gradient_ENTRY[_by_WRT], which
 gives value and gradient. Errors come with the message and the place that `chadwick run` shows. Entry points that take or give sums or
-other values that are no data are left out with a warning, or refused if --entry names them.
+other values that are no data are left out with a warning, or refused if --entry names them. Values of sum types inside messages of `assert`
+and `trace` are not shown. With --fp strict, `gamma`, `lgamma`, `erf`, `erfc`, `asinh`, `acosh` and `atanh` are those of the C library, which
+may differ from the interpreter's in the last bits.
 
 Example:
   chadwick build examples/logistic_regression.fut --grad loss:weights -o build/
