@@ -3,6 +3,7 @@
 //! Exit status: 0 if all is well, 1 if the program or its data are wrong, 2 if the command line is.
 
 mod arguments;
+mod bench;
 mod commands;
 mod errors;
 mod gradbench;
@@ -50,11 +51,15 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => options.limits.clone(),
         Command::Core(options) => options.limits.clone(),
         Command::Explain(options) => options.limits.clone(),
+        Command::Build(options) => options.limits.clone(),
+        Command::Bench(options) => options.limits.clone(),
+        Command::Profile(options) => options.limits.clone(),
         Command::Test(options) => options.limits.clone(),
         Command::Gradbench(options) => options.limits.clone(),
     };
     // At the prompt, in tests and in benchmarks the time limit holds for each run, not for all together.
-    let time_limited = !matches!(command, Command::Repl(_) | Command::Test(_) | Command::Gradbench(_));
+    let time_limited =
+        !matches!(command, Command::Repl(_) | Command::Test(_) | Command::Bench(_) | Command::Profile(_) | Command::Gradbench(_));
     let parallel = match &command {
         Command::Test(_) => std::thread::available_parallelism().map_or(1, usize::from),
         // Every message has its answer: a run that exceeds its limit must end with its own error before the process does, also where
@@ -71,6 +76,9 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => commands::repl::command(options),
         Command::Core(options) => commands::core::command(options),
         Command::Explain(options) => commands::explain::command(options),
+        Command::Build(options) => commands::build::command(options),
+        Command::Bench(options) => bench::command(options),
+        Command::Profile(options) => commands::profile::command(options),
         Command::Test(options) => testing::command(options),
         Command::Gradbench(options) => gradbench::command(options),
     })

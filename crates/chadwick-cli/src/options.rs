@@ -51,6 +51,15 @@ pub enum Command {
     /// Show the derivative of an entry point, and what it keeps for the reverse pass
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
+    /// Make a C library: source, header, description, compiled code
+    #[command(after_help = BUILD_EXAMPLES)]
+    Build(BuildOptions),
+    /// Measure how long entry points take
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchOptions),
+    /// Show where the time of compiling and running an entry point goes
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileOptions),
     /// Run the test blocks of programs
     #[command(
         after_help = "Example:\n  chadwick test tests/ examples/kmeans.fut\n  chadwick test --tolerance 1e-9 --tolerance-f32 2e-4 tests/conformance/ad"
@@ -72,6 +81,46 @@ Example:
   chadwick explain examples/lstm.fut loss --report
   chadwick explain examples/kmeans.fut cost --stage derivatives
   chadwick explain examples/ode_fit.fut misfit --json | jq '.saved[].type'";
+
+const BUILD_EXAMPLES: &str = "\
+Writes NAME.c, which needs nothing but the C library, NAME.h, which explains how to call it, NAME.json, which says the same for tools, and
+libNAME.so (or .a). There is one C function per entry point, PREFIX_entry_ENTRY, and one per gradient, PREFIX_gradient_ENTRY[_by_WRT], which
+gives value and gradient. Errors come with the message and the place that `chadwick run` shows. Entry points that take or give sums or
+other values that are no data are left out with a warning, or refused if --entry names them. Values of sum types inside messages of `assert`
+and `trace` are not shown. With --fp strict, `gamma`, `lgamma`, `erf`, `erfc`, `asinh`, `acosh` and `atanh` are those of the C library, which
+may differ from the interpreter's in the last bits.
+
+Example:
+  chadwick build examples/logistic_regression.fut --grad loss:weights -o build/
+  chadwick build model.fut --entry predict --grad loss --kind static --prefix model -o build/model
+  chadwick build model.fut --kind c && jq '.entry_points[].c_name' model.json";
+
+const BENCH_EXAMPLES: &str = "\
+Entry points run on the inputs of their own test blocks, or on those of --random: one item per value, separated by commas. For an array an
+item is its sizes (1000x64), filled with random elements, floats in [0, 1) and integers over their whole range; for a scalar it is the value.
+After a warm-up, a run is repeated until the 95 % confidence interval of the median is within 2 % of it, or --time is over. Native code is
+timed without checking arguments and copying results. The table shows the median, half of that interval (±, with ! where it is too wide),
+the bytes of arguments and results per second, and the most memory that values took up at one time, arguments not counted in native code. Inputs that are scripts, and tests that expect an error, are left
+out, and so are those with the tag `nobench`.
+
+Example:
+  chadwick bench examples/ --grad
+  chadwick bench examples/gaussian_mixture.fut --entry log_likelihood --backend interp,native --threads 1
+  chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --json now.json
+  chadwick bench examples/logistic_regression.fut --entry loss --random 64,100000x64,100000 --grad --compare now.json";
+
+const PROFILE_EXAMPLES: &str = "\
+Shows how long each pass of the compiler takes, and the C compiler without its cache; how long a run takes, as `bench` measures it; the
+most memory that values take up at one time, and how many blocks of memory a run asks for; and how long each source line takes.
+For the last, a second version of the program reads the clock where control passes from one line to another. What is fused into one loop
+is on the account of the line where the loop starts; inside `map`, `reduce` and the like, and inside functions that are called there, no
+clock is read. In a gradient a line stands for its primal and its derivative together.
+Arguments are given as for `run`, or by --random as for `bench`. Without any, the first input of the entry point's own tests is taken.
+
+Example:
+  chadwick profile examples/gaussian_mixture.fut log_likelihood
+  chadwick profile examples/logistic_regression.fut loss --grad --random 64,100000x64,100000 --threads 1
+  chadwick profile model.fut loss weights=@w.npy x=@x.npy --grad --wrt weights --json | jq '.lines[0]'";
 
 const RUN_EXAMPLES: &str = "\
 Arguments are text values, in order or as NAME=VALUE; @FILE reads a value from a file (text, binary, .json, .npy, .gz).
@@ -309,6 +358,115 @@ pub enum ModeName {
 }
 
 #[derive(Debug, Args)]
+pub struct BuildOptions {
+    pub file: PathBuf,
+    /// Where to: a directory (one that exists, or with `/` at its end), or a path whose last part is the NAME [default: the program's name]
+    #[arg(long, short, value_name = "DIR_OR_NAME")]
+    pub output: Option<PathBuf>,
+    /// Offer this entry point; may be repeated [default: all that take and give data]
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Offer value and gradient of this entry point, by all floats or by the parameters named; may be repeated
+    #[arg(long = "grad", value_name = "ENTRY[:WRT,…]")]
+    pub gradients: Vec<String>,
+    /// What to make besides the header and the description
+    #[arg(long, value_name = "KIND", default_value = "shared")]
+    pub kind: BuildKind,
+    /// What all C names start with
+    #[arg(long, value_name = "NAME", default_value = "chadwick", value_parser = prefix)]
+    pub prefix: String,
+    /// Floating point: fast may reorder sums, strict keeps the order of the source
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// Code for any processor of the family, not only for this one
+    #[arg(long)]
+    pub portable: bool,
+    /// What was written, or what is wrong, for tools: JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BuildKind {
+    /// Only the C source
+    C,
+    /// The source and a shared library
+    Shared,
+    /// The source and a static library
+    Static,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    /// Programs, or directories that are searched for `.fut` files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Measure only this entry point; may be repeated
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Inputs of these sizes instead of those of the tests; may be repeated
+    #[arg(long, value_name = "ITEMS", allow_hyphen_values = true)]
+    pub random: Vec<String>,
+    /// Measure value and gradient of entry points that give one float, too, and show the ratio
+    #[arg(long)]
+    pub grad: bool,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub wrt: Vec<String>,
+    /// What runs the programs, side by side
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "native")]
+    pub backend: Vec<BackendName>,
+    /// Floating point of native code
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// Threads of native code [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+    /// How long one measurement may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub time: Duration,
+    /// Save the measurements to this file; `-` is standard output, instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show how the medians relate to those of a saved run
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct ProfileOptions {
+    #[command(flatten)]
+    pub call: CallOptions,
+    /// Value and gradient rather than the value alone
+    #[arg(long)]
+    pub grad: bool,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub wrt: Vec<String>,
+    /// Arguments of these sizes
+    #[arg(long, value_name = "ITEMS", allow_hyphen_values = true)]
+    pub random: Option<String>,
+    /// Floating point: fast may reorder sums, strict gives the bits of the interpreter
+    #[arg(long, value_name = "MODE", default_value = "fast")]
+    pub fp: FloatMode,
+    /// How many threads run the program [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+    /// How long to measure, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub time: Duration,
+    /// The profile, or what is wrong, for tools: JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
 pub struct TestOptions {
     /// Programs, or directories that are searched for `.fut` files
     #[arg(required = true)]
@@ -458,6 +616,13 @@ fn engine(name: &str) -> Result<String, String> {
     match base {
         "builtin" | "auto" | "chad-fast" => Ok(name.to_owned()),
         _ => Err(String::from("the engines are auto, builtin and chad-fast")),
+    }
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    match chadwick::export::is_prefix(text) {
+        true => Ok(text.to_owned()),
+        false => Err(String::from("a prefix is a C name of letters, digits and `_`, and no word of C")),
     }
 }
 

@@ -1,6 +1,6 @@
 /* What the host calls. */
 
-cw_context *cw_open(void) {
+CW_HOST cw_context *cw_open(void) {
   cw_memory *memory = calloc(1, sizeof *memory);
   if (memory == NULL) return NULL;
   memory->limit = INT64_MAX / 4;
@@ -36,7 +36,7 @@ static void cw_reset_chunks(cw_context *ctx) {
 }
 
 /* Takes back all memory of a run; some of it is kept for the next one. */
-void cw_reset(cw_context *ctx) {
+CW_HOST void cw_reset(cw_context *ctx) {
   for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
     memset(each->free_nodes, 0, sizeof each->free_nodes);
     memset(each->free_blocks, 0, sizeof each->free_blocks);
@@ -63,7 +63,7 @@ void cw_reset(cw_context *ctx) {
 }
 
 /* Between runs: how many threads may work, this one included. They start when there is work for them. */
-void cw_set_threads(cw_context *ctx, int32_t threads) {
+CW_HOST void cw_set_threads(cw_context *ctx, int32_t threads) {
   threads = threads < 1 ? 1 : threads > CW_MAX_THREADS ? CW_MAX_THREADS : threads;
   if (threads == ctx->threads) return;
   cw_reset(ctx);
@@ -71,7 +71,7 @@ void cw_set_threads(cw_context *ctx, int32_t threads) {
   ctx->threads = threads;
 }
 
-void cw_close(cw_context *ctx) {
+CW_HOST void cw_close(cw_context *ctx) {
   cw_reset(ctx);
   cw_stop_team(ctx);
   cw_memory *memory = ctx->memory;
@@ -85,15 +85,19 @@ void cw_close(cw_context *ctx) {
   free(memory);
 }
 
-void cw_set_host(cw_context *ctx, const cw_host *host) { ctx->host = *host; }
+CW_HOST void cw_set_host(cw_context *ctx, const cw_host *host) { ctx->host = *host; }
 
 /* Bytes of values; nanoseconds from now, or a negative number; open calls; the lowest address of the stack that may be used. */
-void cw_set_limits(cw_context *ctx, int64_t bytes, int64_t nanoseconds, int64_t depth, void *stack_limit) {
+CW_HOST void cw_set_limits(cw_context *ctx, int64_t bytes, int64_t nanoseconds, int64_t depth, void *stack_limit) {
   ctx->memory->limit = bytes;
+  ctx->memory->peak = ctx->memory->live;
   ctx->max_depth = depth;
   ctx->stack_limit = stack_limit;
   ctx->has_deadline = nanoseconds >= 0;
   ctx->fuel = 4096;
+#ifdef CW_PROFILE
+  ctx->lap_line = 0;
+#endif
   if (ctx->has_deadline) {
     clock_gettime(CLOCK_MONOTONIC, &ctx->deadline);
     ctx->deadline.tv_sec += nanoseconds / 1000000000;
@@ -105,11 +109,24 @@ void cw_set_limits(cw_context *ctx, int64_t bytes, int64_t nanoseconds, int64_t 
   }
 }
 
-const cw_error *cw_last_error(const cw_context *ctx) { return &ctx->error; }
+CW_HOST const cw_error *cw_last_error(const cw_context *ctx) { return &ctx->error; }
 
-const uint8_t *cw_stream(const cw_context *ctx, int64_t *length) {
+CW_HOST const uint8_t *cw_stream(const cw_context *ctx, int64_t *length) {
   *length = ctx->stream_length;
   return ctx->stream;
 }
 
-int64_t cw_peak(const cw_context *ctx) { return ctx->memory->peak; }
+/* The most bytes of values that were there at one time since the limits were set. */
+CW_HOST int64_t cw_peak(const cw_context *ctx) { return ctx->memory->peak; }
+
+#ifdef CW_PROFILE
+/* Of all calls so far: nanoseconds on the account of each line, behind the number of blocks and bytes that were asked for. */
+CW_HOST void cw_profile(cw_context *ctx, int64_t *numbers) {
+  numbers[0] = numbers[1] = 0;
+  for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
+    numbers[0] += each->allocations;
+    numbers[1] += each->allocated_bytes;
+  }
+  memcpy(numbers + 2, ctx->lap_times, sizeof ctx->lap_times);
+}
+#endif

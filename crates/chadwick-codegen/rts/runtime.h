@@ -16,6 +16,11 @@
 
 #define cw_unlikely(x) __builtin_expect(!!(x), 0)
 
+/* What the host calls can be seen from outside, except in a library, which has an interface of its own. */
+#ifndef CW_HOST
+#define CW_HOST
+#endif
+
 /* In front of the elements of an array. 64 bytes, so that elements are aligned to a cache line. */
 typedef struct cw_block {
   int64_t refs;
@@ -94,6 +99,12 @@ typedef struct cw_context {
   int64_t stream_length, stream_capacity;
   cw_host host;
   cw_error error;
+#ifdef CW_PROFILE
+  int64_t allocations, allocated_bytes;
+  int64_t lap_times[CW_PROFILE]; /* nanoseconds on the account of each line */
+  int64_t lap_since;
+  int64_t lap_line;
+#endif
 } cw_context;
 
 enum {
@@ -133,6 +144,23 @@ static inline int32_t cw_enter(cw_context *ctx) {
   if (cw_unlikely(++ctx->depth > ctx->max_depth)) return CW_DEPTH;
   return cw_unlikely((char *)__builtin_frame_address(0) < ctx->stack_limit) ? CW_MEMORY : 0;
 }
+
+/* Profiles */
+
+#ifdef CW_PROFILE
+/* From here on time is on the account of this line. */
+static void cw_lap(cw_context *ctx, int64_t line) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  if (ctx->lap_line != 0) ctx->lap_times[ctx->lap_line] += time - ctx->lap_since;
+  ctx->lap_since = time;
+  ctx->lap_line = line;
+}
+#define cw_count_allocation(ctx, size) ((ctx)->allocations++, (ctx)->allocated_bytes += (size))
+#else
+#define cw_count_allocation(ctx, size) ((void)0)
+#endif
 
 /* Memory */
 
@@ -272,6 +300,7 @@ __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64
   block->refs = 1;
   block->count = count;
   block->in_use = 1;
+  cw_count_allocation(ctx, block->bytes);
   cw_count_live(ctx, block->bytes);
   return block;
 }
@@ -360,7 +389,8 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
   else
     node = cw_bump(ctx, rounded, 16);
   if (node == NULL) return NULL;
-  cw_count(ctx, &ctx->memory->live, rounded);
+  cw_count_allocation(ctx, rounded);
+  cw_count_live(ctx, rounded);
   memset(node, 0, (size_t)bytes);
   *(int64_t *)node = 1;
   return node;

@@ -6,7 +6,9 @@
 mod borrow;
 mod c;
 mod emit;
+pub mod export;
 pub mod ir;
+mod laps;
 mod layout;
 mod liveness;
 mod parallel;
@@ -23,6 +25,8 @@ use rustc_hash::FxHashSet;
 pub struct Config<'a> {
     /// Floating point as the interpreter does it: source order, no contraction.
     pub strict: bool,
+    /// Whether code tells how long each line takes, and how much it allocates.
+    pub profiled: bool,
     /// The line of source text that a span is about, for comments.
     pub source_line: &'a dyn Fn(Span) -> Option<String>,
 }
@@ -37,6 +41,8 @@ pub struct Generated {
     pub entries: Vec<Signature>,
     /// Whether calls may nest deeply.
     pub recursive: bool,
+    /// The lines that profiled code tells the times of, by number; the first one stands for everything else.
+    pub lines: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -89,6 +95,10 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
         }
     };
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
+    let lines = match config.profiled {
+        true => laps::instrument(&mut functions, &roots, &recursive),
+        false => Vec::new(),
+    };
     let mut entries = Vec::new();
     for entry in &program.entries {
         let Some(function) = program.functions.get(entry.function.0 as usize) else { continue };
@@ -97,8 +107,8 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             results: function.results.clone(),
         });
     }
-    let c = c::print(program, &functions, &shared);
-    Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]) }
+    let c = c::print(program, &functions, &shared, lines.len());
+    Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]), lines }
 }
 
 fn wanted_in_order(wanted: &FxHashSet<usize>) -> Vec<usize> {

@@ -24,5 +24,5 @@ pub use data::Data;
 pub use error::{Call, ErrorKind, RuntimeError};
 pub use interpreter::{Interpreter, Pullback};
 pub use machine::{Counters, Limits};
-pub use memory::live_bytes;
+pub use memory::{live_bytes, peak_bytes, restart_peak};
 pub use value::{Active, FunctionValue, SumValue, Value};

@@ -29,6 +29,11 @@ impl Cache {
         Cache { directory: directory.into(), limit }
     }
 
+    /// Keeps nothing: what is made is used once.
+    pub fn none() -> Cache {
+        Cache { directory: PathBuf::from("chadwick-no-cache"), limit: 0 }
+    }
+
     /// `CHADWICK_CACHE_DIR`, or a directory where the system keeps such things; `CHADWICK_CACHE_LIMIT` bytes, or 1 GiB.
     pub fn standard() -> Cache {
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -47,6 +52,9 @@ impl Cache {
         make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
     ) -> Result<PathBuf, CompilerError> {
         let key = key(made_from);
+        if self.limit == 0 {
+            return make_once(&key, make);
+        }
         let path = self.directory.join(format!("{key}.so"));
         if self.use_existing(&path) {
             return Ok(path);

@@ -55,28 +55,42 @@ impl Compiler {
 
     fn flags(&self, options: Options) -> Vec<String> {
         let mut flags: Vec<String> = self.first_args.clone();
-        flags.push(String::from(if options.quick { "-O1" } else { "-O3" }));
-        let common = [
-            "-std=gnu11",
-            "-march=native",
-            "-fwrapv",
-            "-fno-math-errno",
-            "-fno-trapping-math",
-            "-fopenmp-simd",
-            "-fPIC",
-            "-pthread",
-            "-shared",
-            "-w",
-        ];
-        flags.extend(common.map(String::from));
-        match options.strict {
-            true => {
-                flags.push(String::from("-ffp-contract=off"));
-                flags.extend(LIBRARY_FUNCTIONS.map(|name| format!("-fno-builtin-{name}")));
-            }
-            false => flags.push(String::from("-ffp-contract=fast")),
-        }
+        flags.extend(code_flags(options, Processor::Native));
+        flags.extend(["-fPIC", "-pthread", "-shared", "-w"].map(String::from));
         flags
+    }
+
+    /// Compiles a file as a library of its own.
+    pub fn library(&self, source: &Path, target: &Path, recipe: Recipe) -> Result<(), CompilerError> {
+        match recipe.kind {
+            LibraryKind::Shared => {
+                let mut command = Command::new(&self.program);
+                command.args(&self.first_args).args(recipe.flags()).arg("-o").arg(target).arg(source).arg("-lm");
+                finish(command)
+            }
+            LibraryKind::Static => {
+                // The object's name stays in the archive, so it does not depend on this process; its directory does.
+                let directory = source.with_extension(format!("{}.tmp", std::process::id()));
+                let object = directory.join(source.file_name().unwrap_or_default()).with_extension("o");
+                std::fs::create_dir(&directory)
+                    .map_err(|error| CompilerError::Io(format!("{}: {error}", directory.display())))?;
+                let mut compile = Command::new(&self.program);
+                compile.args(&self.first_args).args(recipe.flags()).arg("-o").arg(&object).arg(source);
+                let made = finish(compile).and_then(|()| {
+                    let archiver = std::env::var("AR").ok().filter(|name| !name.trim().is_empty());
+                    let archiver = archiver.as_deref().unwrap_or("ar");
+                    let program = locate(archiver).ok_or_else(|| {
+                        CompilerError::Io(format!("there is no program `{archiver}` that makes static libraries"))
+                    })?;
+                    let _ = std::fs::remove_file(target);
+                    let mut archive = Command::new(program);
+                    archive.arg("rcs").arg(target).arg(&object);
+                    finish(archive)
+                });
+                let _ = std::fs::remove_dir_all(&directory);
+                made
+            }
+        }
     }
 
     /// What makes two compilations of one text give the same code: flags, compiler, processor.
@@ -101,13 +115,71 @@ impl Compiler {
     fn run(&self, source: &Path, target: &Path, options: Options) -> Result<(), CompilerError> {
         let mut command = Command::new(&self.program);
         command.args(self.flags(options)).arg("-o").arg(target).arg(source).arg("-lm");
-        let output = command.output().map_err(|error| CompilerError::Io(format!("{}: {error}", self.program.display())))?;
-        match output.status.success() {
-            true => Ok(()),
-            false => {
-                let message: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();
-                Err(CompilerError::Failed { command: format!("{command:?}"), message })
-            }
+        finish(command)
+    }
+}
+
+/// How a library is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    pub kind: LibraryKind,
+    pub options: Options,
+    pub processor: Processor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryKind {
+    Shared,
+    Static,
+}
+
+/// What processor code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// The one that compiles it.
+    Native,
+    /// Any of its family.
+    Any,
+}
+
+impl Recipe {
+    /// The flags of the C compiler.
+    pub fn flags(self) -> Vec<String> {
+        let mut flags = code_flags(self.options, self.processor);
+        flags.extend(["-fPIC", "-pthread", "-fvisibility=hidden", "-w"].map(String::from));
+        flags.push(String::from(match self.kind {
+            LibraryKind::Shared => "-shared",
+            LibraryKind::Static => "-c",
+        }));
+        flags
+    }
+}
+
+/// The flags that decide what code does.
+fn code_flags(options: Options, processor: Processor) -> Vec<String> {
+    let mut flags = vec![String::from(if options.quick { "-O1" } else { "-O3" }), String::from("-std=gnu11")];
+    if processor == Processor::Native {
+        flags.push(String::from("-march=native"));
+    }
+    flags.extend(["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"].map(String::from));
+    match options.strict {
+        true => {
+            flags.push(String::from("-ffp-contract=off"));
+            flags.extend(LIBRARY_FUNCTIONS.map(|name| format!("-fno-builtin-{name}")));
+        }
+        false => flags.push(String::from("-ffp-contract=fast")),
+    }
+    flags
+}
+
+/// Runs a command to its end.
+fn finish(mut command: Command) -> Result<(), CompilerError> {
+    let output = command.output().map_err(|error| CompilerError::Io(format!("{:?}: {error}", command.get_program())))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let message: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();
+            Err(CompilerError::Failed { command: format!("{command:?}"), message })
         }
     }
 }

@@ -11,8 +11,9 @@ mod library;
 mod stack;
 
 pub use cache::Cache;
-pub use compiler::{Compiler, CompilerError};
-pub use library::{Argument, NativeProgram, Output, Scalar};
+pub use chadwick_codegen::Config;
+pub use compiler::{Compiler, CompilerError, LibraryKind, Processor, Recipe};
+pub use library::{Argument, NativeProgram, Output, Profile, Scalar};
 
 /// How native code is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

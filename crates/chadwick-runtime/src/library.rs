@@ -49,6 +49,7 @@ struct Functions {
     last_error: unsafe extern "C" fn(Context) -> *const RawError,
     stream: unsafe extern "C" fn(Context, *mut i64) -> *const u8,
     call: unsafe extern "C" fn(Context, i32, *const RawValue, *mut RawValue) -> i32,
+    peak: unsafe extern "C" fn(Context) -> i64,
 }
 
 type TraceSink = Box<dyn FnMut(&str, &[Value])>;
@@ -62,6 +63,16 @@ pub struct NativeProgram {
     trace: Option<TraceSink>,
     /// Last, so that it goes when nothing of it is used any more.
     _library: Library,
+}
+
+/// What profiled code did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Blocks of memory that were asked for, and their bytes.
+    pub allocations: u64,
+    pub allocated_bytes: u64,
+    /// Source lines with their numbers in front, and how long they took.
+    pub lines: Vec<(String, Duration)>,
 }
 
 /// A scalar, or the elements of a row-major array, that native code may read during a call.
@@ -157,15 +168,51 @@ impl NativeProgram {
         cache: &Cache,
         source_line: &dyn Fn(Span) -> Option<String>,
     ) -> Result<NativeProgram, CompilerError> {
+        let config = Config { strict: options.strict, profiled: false, source_line };
+        NativeProgram::compile_observed(program, options, cache, &config, &mut |_, _| {})
+    }
+
+    /// The same, as the configuration says; `observe` hears how long each step takes.
+    pub fn compile_observed(
+        program: Rc<Program>,
+        options: Options,
+        cache: &Cache,
+        config: &Config<'_>,
+        observe: &mut dyn FnMut(&str, Duration),
+    ) -> Result<NativeProgram, CompilerError> {
         let compiler = Compiler::find()?;
-        let config = Config { strict: options.strict, source_line };
-        let generated = chadwick_codegen::generate(&program, &config);
+        let started = Instant::now();
+        let generated = chadwick_codegen::generate(&program, config);
+        observe("code generation", started.elapsed());
+        let started = Instant::now();
         let path = compiler.shared_object(&generated.c, options, cache)?;
+        observe("C compiler", started.elapsed());
+        let started = Instant::now();
         let loaded = NativeProgram::load(program, generated, &path);
         cache.release(&path);
         let mut native = loaded?;
         native.set_threads(options.threads);
+        observe("loading", started.elapsed());
         Ok(native)
+    }
+
+    /// What code that was compiled to tell it did in all calls so far.
+    #[expect(unsafe_code, reason = "asks native code")]
+    pub fn profile(&self) -> Option<Profile> {
+        let lines = &self.generated.lines;
+        // SAFETY: `rts/context.h` defines the function with this type.
+        let profile: libloading::Symbol<'_, unsafe extern "C" fn(Context, *mut i64)> =
+            unsafe { self._library.get(b"cw_profile\0") }.ok()?;
+        let mut numbers = vec![0i64; lines.len() + 2];
+        // SAFETY: the context is open, and there is room for two numbers and one for each line.
+        unsafe { profile(self.context, numbers.as_mut_ptr()) };
+        let count = |number: i64| u64::try_from(number).unwrap_or(0);
+        let times = lines.iter().zip(numbers.iter().skip(2)).skip(1);
+        Some(Profile {
+            allocations: count(numbers[0]),
+            allocated_bytes: count(numbers[1]),
+            lines: times.map(|(line, time)| (line.clone(), Duration::from_nanos(count(*time)))).collect(),
+        })
     }
 
     #[expect(unsafe_code, reason = "loads code that we generated")]
@@ -189,6 +236,7 @@ impl NativeProgram {
             last_error: function!(b"cw_last_error\0"),
             stream: function!(b"cw_stream\0"),
             call: function!(b"cw_call\0"),
+            peak: function!(b"cw_peak\0"),
         };
         // SAFETY: has no conditions.
         let context = unsafe { open() };
@@ -212,6 +260,13 @@ impl NativeProgram {
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         // SAFETY: the context is open, and nothing runs in it.
         unsafe { (self.functions.set_threads)(self.context, threads) };
+    }
+
+    /// The most bytes that values took up at one time in the last call.
+    #[expect(unsafe_code, reason = "asks native code")]
+    pub fn peak_bytes(&self) -> usize {
+        // SAFETY: the context is open.
+        usize::try_from(unsafe { (self.functions.peak)(self.context) }).unwrap_or(0)
     }
 
     /// Where `trace` goes: the tag and the values.

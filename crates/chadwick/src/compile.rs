@@ -7,6 +7,7 @@ use chadwick_types::{Sources, tree};
 use rustc_hash::FxHashMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// Where imported files come from.
 pub trait Loader {
@@ -167,27 +168,46 @@ pub fn advance(program: &mut core::Program, stage: Stage) -> Result<(), Vec<Diag
 
 /// The same, and what reverse mode decided on the way.
 pub fn advance_with_report(program: &mut core::Program, stage: Stage) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    advance_observed(program, stage, &mut |_, _| {})
+}
+
+/// The same; `observe` hears the name of every pass, and how long it took.
+pub fn advance_observed(
+    program: &mut core::Program,
+    stage: Stage,
+    observe: &mut dyn FnMut(&str, Duration),
+) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
     let mut report = chadwick_ad::Report::default();
     if stage >= Stage::FirstOrder {
+        let started = Instant::now();
         chadwick_opt::defunctionalise(program);
+        observe("defunctionalise", started.elapsed());
         verified(program, "defunctionalise")?;
     }
     if stage >= Stage::Prepare {
-        run(program, chadwick_opt::PREPARE)?;
+        run(program, chadwick_opt::PREPARE, observe)?;
     }
     if stage >= Stage::Derivatives {
+        let started = Instant::now();
         report = chadwick_ad::expand_with_report(program)?;
+        observe("derivatives", started.elapsed());
         verified(program, "derivatives")?;
     }
     if stage >= Stage::Optimise {
-        run(program, chadwick_opt::FINISH)?;
+        run(program, chadwick_opt::FINISH, observe)?;
     }
     Ok(report)
 }
 
-fn run(program: &mut core::Program, passes: &[chadwick_opt::Pass]) -> Result<(), Vec<Diagnostic>> {
+fn run(
+    program: &mut core::Program,
+    passes: &[chadwick_opt::Pass],
+    observe: &mut dyn FnMut(&str, Duration),
+) -> Result<(), Vec<Diagnostic>> {
     for pass in passes {
+        let started = Instant::now();
         (pass.run)(program);
+        observe(pass.name, started.elapsed());
         verified(program, pass.name)?;
     }
     Ok(())

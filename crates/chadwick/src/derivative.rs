@@ -7,9 +7,11 @@ use crate::error::{Error, Result, listed};
 use crate::function::{Function, counted, is_float, slots, to_core, type_string};
 use crate::values::Value;
 use chadwick_core::{
-    Atom, Binder, Builder, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Program, Type,
+    Atom, Binder, Builder, Const, Differentiate, Entry, EntryValue, Function as CoreFunction, FunctionId, Mode, Op, Prim,
+    Program, Type,
 };
 use chadwick_interp as interp;
+use std::time::{Duration, Instant};
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
 #[derive(Clone)]
@@ -246,6 +248,18 @@ impl Function {
 
 /// Replaces the entry points by one that also gives the derivative of the entry point `entry` by the arguments `wrt`.
 pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize], mode: Mode) -> Option<()> {
+    program.entries = vec![derivative_entry(program, entry, wrt, mode, None)?];
+    Some(())
+}
+
+/// A new entry point that gives the results of `entry` and its derivative. Without constant `seeds` it takes them behind its arguments.
+pub(crate) fn derivative_entry(
+    program: &mut Program,
+    entry: usize,
+    wrt: &[usize],
+    mode: Mode,
+    constant_seeds: Option<Vec<Atom>>,
+) -> Option<Entry> {
     let entry = program.entries.get(entry)?.clone();
     let callee = entry.function;
     let original = program.functions.get(callee.0 as usize)?;
@@ -264,6 +278,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         types: vec![ty.clone()],
         paths: vec!["".into()],
     };
+    let seed_types = if constant_seeds.is_some() { &Vec::new() } else { seed_types };
     let params = entry.params.iter().cloned().chain(seed_types.iter().map(|ty| value("seed", ty)));
     let given = entry.results.iter().cloned().chain(derivative_types.iter().map(|ty| value("", ty)));
     let (entry_params, entry_results) = (params.collect(), given.collect());
@@ -286,7 +301,7 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
         with_primal: true,
         function: lambda.ok()?,
         args: wrt.iter().map(|at| outer[*at].clone()).collect(),
-        seeds: seeds.iter().map(|seed| Atom::Var(seed.var)).collect(),
+        seeds: constant_seeds.unwrap_or_else(|| seeds.iter().map(|seed| Atom::Var(seed.var)).collect()),
         count: None,
         unroll: false,
     };
@@ -295,8 +310,17 @@ pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize]
     params.extend(seeds);
     let function = FunctionId(program.functions.len() as u32);
     program.functions.push(CoreFunction { name, params, results: all_results, body, span });
-    program.entries = vec![Entry { name: entry.name, function, params: entry_params, results: entry_results }];
-    Some(())
+    Some(Entry { name: entry.name, function, params: entry_params, results: entry_results })
+}
+
+/// The cotangent of a result that is one float: one.
+pub(crate) fn gradient_seed(function: &Function) -> Atom {
+    let prim = function.result_types().and_then(|types| types.first().map(|ty| ty.prim));
+    Atom::Const(match prim {
+        Some(Prim::F16) => Const::F16(half::f16::ONE),
+        Some(Prim::F32) => Const::F32(1.0),
+        _ => Const::F64(1.0),
+    })
 }
 
 impl Gradient {
@@ -322,6 +346,40 @@ impl Gradient {
         let Some(value) = values.pop() else { return Err(Error::argument("a function without a result has no gradient")) };
         let one = crate::values::one(value.prim());
         Ok((value, pullback.call(&[one])?))
+    }
+
+    /// Value and gradient again and again on the same arguments until `again` says no. It hears how long each took, as in
+    /// [`Function::call_repeatedly`]. The results are those of the last time, the number is the most bytes that values took up then.
+    ///
+    /// ```
+    /// # use chadwick::{Program, Value};
+    /// let program = Program::from_source("entry f (x: f64) = x * x")?;
+    /// let mut count = 0;
+    /// let (values, _peak) = program.function("f")?.gradient()?.call_repeatedly(&[3.0.into()], |_time| {
+    ///     count += 1;
+    ///     count < 4
+    /// })?;
+    /// assert_eq!((values, count), (vec![Value::from(9.0), Value::from(6.0)], 4));
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<(Vec<Value>, usize)> {
+        let function = &self.function;
+        let program = &function.program;
+        if program.is_compiled() {
+            let types = function.result_types().unwrap_or_default();
+            let seeds = types.iter().map(|ty| crate::values::one(ty.prim));
+            let seeded: Vec<Value> = args.iter().cloned().chain(seeds).collect();
+            let derivative = function.derivative(function.wrt_arguments()?, Mode::Vjp)?;
+            let values = derivative.call_repeatedly(&seeded, again)?;
+            return Ok((values, derivative.program.peak_memory()));
+        }
+        loop {
+            let started = Instant::now();
+            let (value, gradient) = program.noting_peak(|| self.value_and_gradient(args))?;
+            if !again(started.elapsed()) {
+                return Ok((std::iter::once(value).chain(gradient).collect(), program.peak_memory()));
+            }
+        }
     }
 
     /// What to call each part of the gradient.

@@ -154,9 +154,11 @@ impl Function {
             });
             return values.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("a result that cannot be read"));
         }
-        let args = self.arguments(args)?;
         let function = self.core_entry().function;
-        let result = self.program.inner.interpreter.borrow_mut().call(function, args);
+        let result = self.program.noting_peak(|| {
+            let args = self.arguments(args)?;
+            Ok(self.program.inner.interpreter.borrow_mut().call(function, args))
+        })?;
         result.map_err(|error| self.program.runtime_error(error))
     }
 

@@ -7,13 +7,14 @@ use crate::function::Function;
 use chadwick_core as core;
 use chadwick_interp::{Counters, Interpreter, Limits, RuntimeError};
 pub use chadwick_runtime::Options as NativeOptions;
-use chadwick_runtime::{Cache, NativeProgram};
+use chadwick_runtime::{Cache, Config, NativeProgram};
 use chadwick_source::{Diagnostic, SourceMap, Span};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A compiled program.
 ///
@@ -41,6 +42,8 @@ pub(crate) struct Inner {
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
+    /// The most memory that the interpreter's last call took up.
+    pub peak: Cell<usize>,
     /// The program in native code, if that is what runs it.
     pub native: Option<RefCell<NativeProgram>>,
     backend: Backend,
@@ -213,6 +216,30 @@ impl Program {
         self.inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
     }
 
+    /// A lowered program in native code; `observe` hears how long each step takes. Nothing comes from the cache.
+    pub(crate) fn build_observed(
+        &self,
+        lowered: core::Program,
+        options: NativeOptions,
+        profiled: bool,
+        observe: &mut dyn FnMut(&str, Duration),
+    ) -> Result<Program> {
+        let map = Arc::clone(&self.inner.map);
+        let lowered = Rc::new(lowered);
+        let mut core = Rc::clone(&lowered);
+        let native = with_deep_stack(|| {
+            compile::advance_observed(Rc::make_mut(&mut core), compile::Stage::Optimise, observe)
+                .map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
+            let line = |span: Span| source_line(&map, span);
+            let config = Config { strict: options.strict, profiled, source_line: &line };
+            NativeProgram::compile_observed(Rc::clone(&core), options, &Cache::none(), &config, observe)
+                .map_err(|error| Error::NoNativeCode { message: error.to_string() })
+        })?;
+        let (warnings, backend) = (self.inner.warnings.clone(), Backend::Native(options));
+        let native = Some(RefCell::new(native));
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine: self.inner.engine, backend, native }))
+    }
+
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
         let core = Rc::new(core);
@@ -225,7 +252,8 @@ impl Program {
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, derivatives) = (Cell::new(limits), RefCell::default());
-        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, native, backend, derivatives };
+        let peak = Cell::new(0);
+        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, peak, native, backend, derivatives };
         Program { inner: Rc::new(inner) }
     }
 
@@ -245,6 +273,31 @@ impl Program {
             Some(native) => native.borrow_mut().set_trace(sink),
             None => self.inner.interpreter.borrow_mut().set_trace(sink),
         }
+    }
+
+    /// The most bytes that values took up at one time in the last call of a function of this program.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry f (n: i64) = i64.sum (scan (+) 0 (iota n))")?;
+    /// program.function("f")?.call(&[1000i64.into()])?;
+    /// assert!(program.peak_memory() >= 8000);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn peak_memory(&self) -> usize {
+        match &self.inner.native {
+            Some(native) => native.borrow().peak_bytes(),
+            None => self.inner.peak.get(),
+        }
+    }
+
+    /// Runs the interpreter and notes the most memory that it takes up.
+    pub(crate) fn noting_peak<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = chadwick_interp::live_bytes();
+        chadwick_interp::restart_peak();
+        let result = work();
+        self.inner.peak.set(chadwick_interp::peak_bytes().saturating_sub(before));
+        result
     }
 
     /// Work done so far.
@@ -352,7 +405,7 @@ pub fn native_code_available() -> std::result::Result<(), String> {
 }
 
 /// The line of the program's own text that a span is about; nothing for the prelude.
-fn source_line(map: &SourceMap, span: Span) -> Option<String> {
+pub(crate) fn source_line(map: &SourceMap, span: Span) -> Option<String> {
     let file = map.file(span.file)?;
     if file.name.starts_with("<prelude") || span == Span::default() {
         return None;

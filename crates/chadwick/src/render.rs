@@ -73,15 +73,8 @@ pub fn diagnostic(diagnostic: &Diagnostic, map: &SourceMap, style: Style) -> Str
 pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}{}", style.paint(RED, "error"), style.paint(BOLD, &format!(": {}", error.message)));
-    let place = user_place(error, map);
-    if place != Span::default() {
-        let label = Label { span: place, text: String::new() };
-        snippets(&mut out, &label, &[], map, RED, style);
-    }
-    let calls = error.trace.iter().map(|call| match call.span == Span::default() {
-        true => format!("in `{}`", call.function),
-        false => format!("in `{}` at {}", call.function, map.position(call.span)),
-    });
+    out.push_str(&snippet(user_place(error, map), map, style));
+    let calls = error.trace.iter().map(|call| open_call(&call.function, call.span, map));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for line in calls {
         match lines.last_mut() {
@@ -100,11 +93,33 @@ pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> Str
     out
 }
 
+/// The lines that show where a run-time error happened; nothing where that is nowhere.
+pub(crate) fn snippet(place: Span, map: &SourceMap, style: Style) -> String {
+    let mut out = String::new();
+    if place != Span::default() {
+        let label = Label { span: place, text: String::new() };
+        snippets(&mut out, &label, &[], map, RED, style);
+    }
+    out
+}
+
+/// A call that was open when an error happened.
+pub(crate) fn open_call(function: &str, place: Span, map: &SourceMap) -> String {
+    match place == Span::default() {
+        true => format!("in `{function}`"),
+        false => format!("in `{function}` at {}", map.position(place)),
+    }
+}
+
+/// Whether a place is in a program rather than nowhere or in the prelude.
+pub(crate) fn is_in_program(place: Span, map: &SourceMap) -> bool {
+    place != Span::default() && map.file(place.file).is_some_and(|file| !file.name.starts_with("<prelude"))
+}
+
 /// The innermost place that is not inside the prelude, if there is one.
 pub fn user_place(error: &RuntimeError, map: &SourceMap) -> Span {
-    let in_prelude = |span: Span| map.file(span.file).is_none_or(|file| file.name.starts_with("<prelude"));
     let places = std::iter::once(error.span).chain(error.trace.iter().map(|call| call.span));
-    places.into_iter().find(|span| *span != Span::default() && !in_prelude(*span)).unwrap_or(error.span)
+    places.into_iter().find(|span| is_in_program(*span, map)).unwrap_or(error.span)
 }
 
 fn snippets(out: &mut String, primary: &Label, secondary: &[Label], map: &SourceMap, colour: &str, style: Style) {

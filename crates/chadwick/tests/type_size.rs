@@ -127,7 +127,7 @@ fn modules_that_apply_each_other_twice_are_an_error() {
 fn overlapping_cases(columns: usize, last: &str) -> String {
     let case = |number: usize| {
         let mut patterns = vec!["_"; columns];
-        for (at, value) in [(number * 7 + 3, number % 3 == 0), (number * 13 + 5, number % 5 < 3)] {
+        for (at, value) in [(number * 7 + 3, number.is_multiple_of(3)), (number * 13 + 5, number % 5 < 3)] {
             patterns[at % columns] = if value { "true" } else { "false" };
         }
         format!("case ({}) -> {number}", patterns.join(", "))

@@ -1,11 +1,13 @@
 //! One file per command.
 
+pub mod build;
 pub mod check;
 pub mod core;
 pub mod eval;
 pub mod explain;
 pub mod grad;
 pub mod gradcheck;
+pub mod profile;
 pub mod repl;
 pub mod run;
 

@@ -1,7 +1,7 @@
 //! `chadwick test`: finds test files, runs them on all cores, reports.
 
 mod property;
-mod random;
+pub mod random;
 mod report;
 mod run;
 mod schedule;
@@ -77,7 +77,7 @@ pub fn command(options: &TestOptions) -> Exit {
 }
 
 /// The file itself, or all programs below a directory, in order of their names.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+pub fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     if !std::fs::metadata(path)?.is_dir() {
         files.push(path.to_path_buf());
         return Ok(());

@@ -3,7 +3,7 @@
 
 use chadwick_core::{BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
 
-pub(super) fn c_type(prim: Prim) -> &'static str {
+pub(crate) fn c_type(prim: Prim) -> &'static str {
     match prim {
         Prim::Bool => "bool",
         Prim::I8 => "int8_t",

@@ -1,0 +1,133 @@
+//! How often to run, and what the times say.
+//!
+//! Times of a program have a long tail, so it is the median that is reported. Its confidence interval needs no assumption about how times
+//! are distributed: the ranks around the middle are binomial, and 95 % of that is within 0.98 √n ranks.
+
+use std::time::{Duration, Instant};
+
+/// How wide the interval may be, to each side and relative to the median.
+const WANTED: f64 = 0.02;
+
+const FEWEST: usize = 10;
+const MOST: usize = 100_000;
+
+/// How long to warm up, if there is time for more than one run.
+const WARM_UP: Duration = Duration::from_millis(100);
+
+/// What a number of times say, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistics {
+    pub median: f64,
+    /// Half the confidence interval, relative to the median.
+    pub deviation: f64,
+    pub repetitions: usize,
+    /// Whether the interval is as narrow as it should be.
+    pub converged: bool,
+}
+
+impl Statistics {
+    pub fn of(times: &[f64]) -> Option<Statistics> {
+        let mut sorted = times.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let last = count.checked_sub(1)?;
+        let median = (sorted[last / 2] + sorted[count / 2]) / 2.0;
+        let (middle, ranks) = (count as f64 / 2.0, 0.98 * (count as f64).sqrt());
+        let low = sorted[((middle - ranks).floor().max(1.0) as usize - 1).min(last)];
+        let high = sorted[((middle + ranks + 1.0).ceil() as usize - 1).min(last)];
+        let deviation = if median > 0.0 { (high - low) / 2.0 / median } else { 0.0 };
+        let converged = count >= FEWEST && deviation <= WANTED;
+        Some(Statistics { median, deviation, repetitions: count, converged })
+    }
+}
+
+/// Collects times until there are enough.
+pub struct Collector {
+    limit: Duration,
+    /// When the first run started: what comes before it, as compiling, does not count.
+    started: Option<Instant>,
+    warm: bool,
+    times: Vec<f64>,
+    next_look: usize,
+}
+
+impl Collector {
+    pub fn new(limit: Duration) -> Collector {
+        Collector { limit, started: None, warm: false, times: Vec::new(), next_look: FEWEST }
+    }
+
+    /// Takes note of a time; whether another one is wanted.
+    pub fn again(&mut self, time: Duration) -> bool {
+        let elapsed = match self.started {
+            Some(started) => started.elapsed(),
+            None => {
+                self.started = Instant::now().checked_sub(time);
+                time
+            }
+        };
+        if !self.warm {
+            // The first run may be all that there is time for.
+            if elapsed >= self.limit {
+                self.times.push(time.as_secs_f64());
+                return false;
+            }
+            self.warm = elapsed >= WARM_UP.min(self.limit / 10);
+            return true;
+        }
+        self.times.push(time.as_secs_f64());
+        if elapsed >= self.limit || self.times.len() >= MOST {
+            return false;
+        }
+        if self.times.len() < self.next_look {
+            return true;
+        }
+        self.next_look = self.times.len() + self.times.len() / 4 + 1;
+        !Statistics::of(&self.times).is_some_and(|statistics| statistics.converged)
+    }
+
+    pub fn statistics(&self) -> Option<Statistics> {
+        Statistics::of(&self.times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_around_the_median() {
+        let times: Vec<f64> = (1..=101).map(f64::from).collect();
+        let statistics = Statistics::of(&times).expect("times");
+        assert_eq!((statistics.median, statistics.repetitions), (51.0, 101));
+        // The ranks 40 to 62.
+        assert_eq!(statistics.deviation, (62.0 - 40.0) / 2.0 / 51.0);
+        assert!(!statistics.converged);
+        let even = Statistics::of(&[4.0, 2.0, 1.0, 3.0]).expect("times");
+        assert_eq!((even.median, even.deviation), (2.5, 0.6));
+        assert_eq!(Statistics::of(&[]), None);
+    }
+
+    #[test]
+    fn equal_times_are_enough_soon() {
+        let mut collector = Collector::new(Duration::from_secs(3600));
+        collector.warm = true;
+        let runs = (1..).find(|_| !collector.again(Duration::from_millis(5))).expect("an end");
+        let statistics = collector.statistics().expect("times");
+        assert_eq!((runs, statistics.repetitions, statistics.converged), (FEWEST, FEWEST, true));
+    }
+
+    #[test]
+    fn what_comes_before_the_first_run_does_not_count() {
+        let mut collector = Collector::new(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(25));
+        assert!(collector.again(Duration::from_nanos(1)));
+    }
+
+    #[test]
+    fn a_run_longer_than_the_limit_is_the_only_one() {
+        let mut collector = Collector::new(Duration::ZERO);
+        assert!(!collector.again(Duration::from_secs(7)));
+        let statistics = collector.statistics().expect("times");
+        assert_eq!((statistics.median, statistics.repetitions, statistics.converged), (7.0, 1, false));
+    }
+}

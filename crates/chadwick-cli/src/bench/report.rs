@@ -1,0 +1,228 @@
+//! Measurements as a table and as JSON, alone or beside those of a saved run.
+
+use super::measure::Statistics;
+use crate::output;
+use serde_json::{Value as Json, json};
+
+/// One entry point on one input.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    pub file: String,
+    pub entry: String,
+    pub dataset: String,
+    pub backend: &'static str,
+    pub kind: Kind,
+    pub statistics: Statistics,
+    /// Of arguments and results.
+    pub bytes: usize,
+    /// The most that values took up at one time.
+    pub peak_bytes: usize,
+    /// How the gradient's median relates to the function's.
+    pub ratio: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Primal,
+    Gradient,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Primal => "primal",
+            Kind::Gradient => "gradient",
+        }
+    }
+}
+
+/// The medians of a saved run.
+pub struct Saved(Vec<(String, f64)>);
+
+impl Saved {
+    pub fn parse(text: &str) -> Result<Saved, String> {
+        let document: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let Some(measurements) = document["measurements"].as_array() else {
+            return Err(String::from("it has no measurements; `chadwick bench --json FILE` writes such files"));
+        };
+        let one = |measurement: &Json| {
+            let part = |name: &str| measurement[name].as_str().unwrap_or_default().to_owned();
+            let parts = ["file", "entry", "dataset", "backend", "kind"].map(part);
+            Some((parts.join("\n"), measurement["median_seconds"].as_f64()?))
+        };
+        Ok(Saved(measurements.iter().filter_map(one).collect()))
+    }
+
+    fn median(&self, measurement: &Measurement) -> Option<f64> {
+        let key = measurement.key();
+        self.0.iter().find(|(known, _)| *known == key).map(|(_, median)| *median)
+    }
+}
+
+impl Measurement {
+    fn key(&self) -> String {
+        [&self.file, &self.entry, &self.dataset, self.backend, self.kind.name()].join("\n")
+    }
+
+    fn throughput(&self) -> f64 {
+        if self.statistics.median > 0.0 { self.bytes as f64 / self.statistics.median } else { 0.0 }
+    }
+
+    fn json(&self, saved: Option<&Saved>) -> Json {
+        let mut json = json!({
+            "file": self.file,
+            "entry": self.entry,
+            "dataset": self.dataset,
+            "backend": self.backend,
+            "kind": self.kind.name(),
+            "median_seconds": self.statistics.median,
+            "deviation": self.statistics.deviation,
+            "repetitions": self.statistics.repetitions,
+            "converged": self.statistics.converged,
+            "bytes": self.bytes,
+            "bytes_per_second": self.throughput(),
+            "peak_bytes": self.peak_bytes,
+        });
+        if let Some(ratio) = self.ratio {
+            json["ratio"] = json!(ratio);
+        }
+        if let Some(median) = saved.and_then(|saved| saved.median(self)) {
+            json["compared"] = json!({ "median_seconds": median, "ratio": self.statistics.median / median });
+        }
+        json
+    }
+}
+
+pub fn as_json(measurements: &[Measurement], threads: Option<u16>, strict: bool, saved: Option<&Saved>) -> Json {
+    json!({
+        "bench": 1,
+        "chadwick": env!("CARGO_PKG_VERSION"),
+        "threads": threads,
+        "floating_point": if strict { "strict" } else { "fast" },
+        "measurements": measurements.iter().map(|measurement| measurement.json(saved)).collect::<Vec<_>>(),
+    })
+}
+
+/// Prints a table for each file.
+pub fn print(measurements: &[Measurement], saved: Option<&Saved>) {
+    for (number, group) in measurements.chunk_by(|a, b| a.file == b.file).enumerate() {
+        if number > 0 {
+            output::line("");
+        }
+        output::line(&group[0].file);
+        table(group, saved).iter().for_each(|line| output::line(line));
+    }
+    if measurements.iter().any(|measurement| !measurement.statistics.converged) {
+        output::line("\n! less certain than it should be: more --time would help");
+    }
+}
+
+fn table(measurements: &[Measurement], saved: Option<&Saved>) -> Vec<String> {
+    let with_ratio = measurements.iter().any(|measurement| measurement.ratio.is_some());
+    let mut header: Vec<&str> = vec!["entry", "dataset", "backend", "kind", "median", "±", "throughput", "memory"];
+    if with_ratio {
+        header.push("÷ primal");
+    }
+    if saved.is_some() {
+        header.extend(["was", "÷ was"]);
+    }
+    let mut rows = vec![header.into_iter().map(String::from).collect::<Vec<String>>()];
+    for measurement in measurements {
+        let statistics = &measurement.statistics;
+        // What is not as certain as it should be is marked.
+        let mark = if statistics.converged { "" } else { "!" };
+        let mut row = vec![
+            measurement.entry.clone(),
+            measurement.dataset.clone(),
+            measurement.backend.to_owned(),
+            measurement.kind.name().to_owned(),
+            seconds(statistics.median),
+            format!("{mark}{:.1} %", statistics.deviation * 100.0),
+            format!("{}/s", bytes(measurement.throughput())),
+            bytes(measurement.peak_bytes as f64),
+        ];
+        if with_ratio {
+            row.push(measurement.ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
+        }
+        if let Some(saved) = saved {
+            match saved.median(measurement) {
+                Some(median) => row.extend([seconds(median), format!("{:.2}", statistics.median / median)]),
+                None => row.extend([String::from("-"), String::new()]),
+            }
+        }
+        rows.push(row);
+    }
+    let columns = rows[0].len();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        // Words to the left, numbers to the right.
+        let cell = |(column, (text, width)): (usize, (&String, &usize))| match column {
+            0..=3 => format!("{text:<width$}"),
+            _ => format!("{text:>width$}"),
+        };
+        let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+        format!("  {}", cells.join("  ")).trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// `1.23 ms`
+pub fn seconds(time: f64) -> String {
+    scaled(time, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
+}
+
+/// `45.6 MB`
+pub fn bytes(count: f64) -> String {
+    scaled(count, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
+}
+
+/// The number in the first unit that it fills, else in the last one, with three digits.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let unit = units.iter().find(|(unit, _)| value >= *unit).or(units.last());
+    let (unit, name) = unit.copied().unwrap_or((1.0, ""));
+    let number = value / unit;
+    let digits = match () {
+        () if number >= 100.0 || number == 0.0 => 0,
+        () if number >= 10.0 => 1,
+        () => 2,
+    };
+    format!("{number:.digits$} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(kind: Kind, median: f64) -> Measurement {
+        let statistics = Statistics { median, deviation: 0.012, repetitions: 10, converged: true };
+        let (file, entry, dataset) = (String::from("a.fut"), String::from("loss"), String::from("#0"));
+        let ratio = (kind == Kind::Gradient).then_some(2.5);
+        Measurement { file, entry, dataset, backend: "native", kind, statistics, bytes: 4096, peak_bytes: 1_500_000, ratio }
+    }
+
+    #[test]
+    fn tables_show_ratios_to_a_saved_run() {
+        let measurements = [measurement(Kind::Primal, 1e-3), measurement(Kind::Gradient, 2.5e-3)];
+        let document = as_json(&measurements[..1], Some(1), false, None);
+        let saved = Saved::parse(&document.to_string()).expect("a saved run");
+        let faster = [measurement(Kind::Primal, 5e-4), measurements[1].clone()];
+        let lines = table(&faster, Some(&saved));
+        assert_eq!(
+            lines[0],
+            "  entry  dataset  backend  kind       median      ±  throughput   memory  ÷ primal      was  ÷ was"
+        );
+        assert_eq!(
+            lines[1],
+            "  loss   #0       native   primal     500 µs  1.2 %   8.19 MB/s  1.50 MB            1.00 ms   0.50"
+        );
+        assert_eq!(lines[2], "  loss   #0       native   gradient  2.50 ms  1.2 %   1.64 MB/s  1.50 MB      2.50        -");
+        assert!(Saved::parse("{}").is_err() && Saved::parse("[").is_err());
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        assert_eq!([seconds(1.5), seconds(0.0123), seconds(4e-10)], ["1.50 s", "12.3 ms", "0.40 ns"]);
+        assert_eq!([bytes(0.0), bytes(999.0), bytes(123_456.0)], ["0 B", "999 B", "123 kB"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! `chadwick bench`: what is measured, and how it is reported. How long anything takes is not tested.
+
+use serde_json::Value as Json;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(arguments)
+        .current_dir(root)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the binary starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The measurements of a run with the interpreter, which is there on every machine.
+#[track_caller]
+fn measured(arguments: &[&str]) -> Vec<Json> {
+    let all: Vec<&str> = ["bench", "--time", "0.02", "--json", "-"].into_iter().chain(arguments.iter().copied()).collect();
+    let (code, stdout, stderr) = run(&all);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    let document: Json = serde_json::from_str(&stdout).expect("JSON");
+    document["measurements"].as_array().expect("measurements").clone()
+}
+
+fn column<'a>(measurements: &'a [Json], name: &str) -> Vec<&'a str> {
+    measurements.iter().map(|measurement| measurement[name].as_str().unwrap_or_default()).collect()
+}
+
+/// A file in a directory of its own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("chadwick-bench-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        std::fs::write(self.0.join(name), content).expect("a file");
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const DATASETS: &str = "\
+-- ==
+-- entry: sum
+-- \"three\" input { [1.0, 2.0, 3.0] } output { 6.0 }
+-- random input { [1000]f64 }
+-- nobench input { [1.0] }
+-- script input { [1.0] }
+-- input { empty([0]f64) } error: anything
+entry sum (xs: []f64): f64 = f64.sum xs
+-- ==
+-- entry: halve
+-- input { 4i64 } output { 2i64 }
+entry halve (x: i64): i64 = x / 2
+";
+
+#[test]
+fn inputs_of_tests_are_measured_with_gradients_where_there_are_some() {
+    let scratch = Scratch::new("datasets");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let all = measured(&[&file, "--backend", "interp", "--grad"]);
+    assert_eq!(column(&all, "entry"), ["sum", "sum", "sum", "sum", "halve"]);
+    assert_eq!(column(&all, "kind"), ["primal", "gradient", "primal", "gradient", "primal"]);
+    assert_eq!(all[0]["dataset"], "three");
+    // Arguments and results: three numbers and one; the gradient has three more.
+    assert_eq!([&all[0]["bytes"], &all[1]["bytes"]], [32, 56]);
+    assert_eq!(all[2]["bytes"], 8008);
+    assert!(all[2]["peak_bytes"].as_u64().is_some_and(|bytes| bytes >= 8000));
+    assert!(all[1]["ratio"].is_number() && all[0]["ratio"].is_null());
+    assert!(all.iter().all(|one| one["median_seconds"].is_number() && one["repetitions"].as_u64() >= Some(1)));
+    assert_eq!(column(&measured(&[&file, "--backend", "interp", "--entry", "halve"]), "entry"), ["halve"]);
+}
+
+#[test]
+fn back_ends_stand_side_by_side() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let both = measured(&[
+        "examples/linear_regression.fut",
+        "--entry",
+        "loss",
+        "--backend",
+        "interp,native",
+        "--grad",
+        "--threads",
+        "1",
+    ]);
+    assert_eq!(column(&both, "backend"), ["interp", "native", "interp", "native"]);
+    assert_eq!(column(&both, "kind"), ["primal", "primal", "gradient", "gradient"]);
+    let random = ["examples/logistic_regression.fut", "--entry", "curvature", "--random", "3,50x3,50,3"];
+    let native = measured(&random);
+    assert_eq!((native.len(), &native[0]["dataset"], &native[0]["bytes"]), (1, &Json::from("3,50x3,50,3"), &Json::from(1672)));
+}
+
+#[test]
+fn random_inputs_fit_the_parameters() {
+    let base = ["examples/linear_regression.fut", "--backend", "interp"];
+    let with = |more: &[&'static str]| -> Vec<&'static str> { base.iter().chain(more).copied().collect() };
+    let two = measured(&with(&["--entry", "loss", "--random", "10,10,0.5,-1", "--random", "20,20,0.5,-1"]));
+    assert_eq!(column(&two, "dataset"), ["10,10,0.5,-1", "20,20,0.5,-1"]);
+    // Entry points whose parameters are others are left out.
+    assert_eq!(column(&measured(&with(&["--random", "10,10,3"])), "entry"), ["fit"]);
+    let refused = |more: &[&'static str], message: &str| {
+        let arguments: Vec<&str> = std::iter::once("bench").chain(with(more)).collect();
+        let (code, _, stderr) = run(&arguments);
+        assert!(code == Some(1) && stderr.contains(message), "{code:?} {stderr}");
+    };
+    refused(&["--entry", "loss", "--random", "10,10"], "there are 2 items, but `loss : ");
+    refused(&["--entry", "loss", "--random", "10x2,10,1,1"], "`10x2` is not the sizes of a value of type []f64");
+    refused(&["--entry", "absent"], "there is no entry point `absent`");
+    // The sizes may still not agree: that is an error of the program.
+    refused(&["--entry", "loss", "--random", "10,11,1,1"], "an argument of loss has the wrong size");
+}
+
+#[test]
+fn a_saved_run_is_compared_with() {
+    let scratch = Scratch::new("saved");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let saved = scratch.0.join("saved.json").display().to_string();
+    let base = ["bench", &file, "--backend", "interp", "--entry", "halve", "--time", "0.02"];
+    let with =
+        |more: [&str; 2]| run(&base.iter().copied().chain(more.into_iter().filter(|word| !word.is_empty())).collect::<Vec<_>>());
+    let (code, table, _) = with(["--json", &saved]);
+    assert_eq!(code, Some(0));
+    let header: Vec<&str> = table.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    assert_eq!(header, ["entry", "dataset", "backend", "kind", "median", "±", "throughput", "memory"]);
+    let (code, table, stderr) = with(["--compare", &saved]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let header = table.lines().nth(1).unwrap_or_default();
+    assert!(header.ends_with("÷ was"), "{table}");
+    let (code, _, stderr) = with(["--compare", &file]);
+    assert!(code == Some(1) && stderr.contains("datasets.fut: "), "{stderr}");
+    let nothing = scratch.file("nothing.fut", "entry f (x: i64) = x");
+    let (code, _, stderr) = run(&["bench", &nothing]);
+    assert!(code == Some(1) && stderr.contains("there is nothing to measure"), "{stderr}");
+}

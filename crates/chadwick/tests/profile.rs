@@ -1,0 +1,60 @@
+//! Programs that are watched compute what they compute otherwise.
+
+use chadwick::compile::FileLoader;
+use chadwick::profile::{self, Request};
+use chadwick::{NativeOptions, Value};
+use std::path::Path;
+
+const PROGRAM: &str = "
+type rec tree = #leaf | #node tree f64 tree
+def rec grow (n: i64) (x: f64): tree = if n == 0 then #leaf else #node (grow (n - 1) (x * 0.5)) x (grow (n - 1) (x + 1))
+def rec total (t: tree): f64 = match t case #leaf -> 0 case #node l x r -> total l + x + total r
+
+def norm [n] (xs: [n]f64): f64 = f64.sqrt (f64.sum (map (** 2) xs))
+#[noinline] def shrink [n] (k: f64) (xs: [n]f64): [n]f64 = let length = norm xs in map (\\x -> x / (1 + k * length)) xs
+
+entry loops [n] (xs: [n]f64) (steps: i64): (f64, [n]f64) =
+  let (ys, sum) =
+    loop (ys, sum) = (xs, 0) for i < steps do
+      let zs = if i % 2 == 0 then shrink 0.5 ys else map (+ 1) ys
+      let inner = loop acc = 0 for j < 3 do acc + norm (map (* f64.i64 j) zs)
+      in (zs, sum + inner)
+  let tree = total (grow 4 sum)
+  in (tree, map norm (replicate n ys))
+
+entry searching (limit: f64): i64 =
+  let (i, _) = loop (i, xs) = (0, replicate 10 1f64) while f64.sum xs < limit do (i + 1, map (* 1.5) xs)
+  in i
+
+entry loss [n] (xs: [n]f64): f64 = f64.sum (loop ys = xs for _i < 3 do map2 (*) ys (scan (+) 0 (shrink 0.1 ys)))
+";
+
+#[test]
+fn a_watched_program_gives_the_same_bits() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let xs = || Value::from(vec![0.5, -1.25, 2.0, 3.5]);
+    let cases = [
+        ("loops", false, vec![xs(), Value::from(5i64)]),
+        ("searching", false, vec![Value::from(1000.0)]),
+        ("loss", false, vec![xs()]),
+        ("loss", true, vec![xs()]),
+    ];
+    for (entry, gradient, arguments) in cases {
+        let options = NativeOptions { strict: true, quick: true, threads: 2 };
+        let request = Request { entry: entry.to_owned(), gradient, wrt: Vec::new(), options };
+        let profiled = profile::compile(Path::new("program.fut"), PROGRAM, &FileLoader, &request).expect("a profile");
+        let plain = profiled.program.function(entry).and_then(|function| function.call(&arguments)).expect("results");
+        assert_eq!(profiled.profile().map(|profile| profile.allocations), Some(0));
+        for _ in 0..2 {
+            let watched = profiled.watched().function(entry).and_then(|function| function.call(&arguments)).expect("results");
+            assert_eq!(watched, plain, "{entry}");
+        }
+        let found = profiled.profile().expect("a profile");
+        assert!(found.lines.iter().any(|(_, time)| !time.is_zero()), "{entry}: {found:?}");
+        assert!(found.allocations > 0 && found.allocated_bytes > 0, "{entry}: {found:?}");
+        // A program that is not watched has nothing to tell.
+        assert!(profiled.steps.iter().any(|(name, _)| name == "C compiler"));
+    }
+}
