@@ -46,8 +46,8 @@ struct Row {
     workload: Workload,
     primal: Times,
     gradient: Times,
-    /// What a first call of the gradient adds to the memory of the process, in MiB.
-    peak: Option<f64>,
+    /// What the values of the gradient take up at most, without its arguments, in MiB.
+    peak: f64,
 }
 
 impl Times {
@@ -122,7 +122,8 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     let native = |threads| program.with_backend(Backend::Native(NativeOptions { threads, ..NativeOptions::default() }));
     let (single, several) = (native(1)?, options.threads.map(native).transpose()?);
     // The gradient first: its memory is counted before anything else of this program has run.
-    let (peak, gradient_result) = peak_of(&single.function("gradient")?, &arguments)?;
+    let gradient_result = single.function("gradient")?.call(&arguments)?;
+    let peak = single.peak_bytes().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 20));
     let primal_result = single.function("primal")?.call(&arguments)?;
     let (primal_result, gradient_result) = (flat(&primal_result), flat(&gradient_result));
     let executable = reference::compile(workload.reference, &reference::FLAGS, directory)?;
@@ -183,21 +184,6 @@ fn best(times: &[Time]) -> Time {
     Time { least: times.iter().map(|time| time.least).fold(f64::INFINITY, f64::min), median: medians[medians.len() / 2] }
 }
 
-/// A first call, and by how much the process grew in it: nothing where the system does not say.
-fn peak_of(function: &Function, arguments: &[Value]) -> Result<(Option<f64>, Vec<Value>)> {
-    let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
-    let before = memory("VmRSS:");
-    let result = function.call(arguments)?;
-    let peak = memory("VmHWM:").zip(before).map(|(after, before)| (after - before).max(0.0));
-    Ok((peak.filter(|_| reset), result))
-}
-
-fn memory(field: &str) -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let text = status.lines().find_map(|line| line.strip_prefix(field))?;
-    Some(text.trim().strip_suffix(" kB")?.parse::<f64>().ok()? / 1024.0)
-}
-
 fn print_head(options: &Options) {
     let parallel = options.threads.map_or(String::new(), |n| format!(" {n} threads |"));
     let line = if options.threads.is_some() { " --: |" } else { "" };
@@ -211,8 +197,7 @@ fn print_row(row: &Row) {
         let parallel = times.parallel.map_or(String::new(), |time| format!(" {} |", shown(time.least)));
         format!(" {} | {} | {:.2} |{parallel}", shown(times.reference.least), shown(times.ours.least), times.ratio())
     };
-    let peak = row.peak.map_or(String::from("–"), |peak| format!("{peak:.1}"));
-    println!("| {} | {} |{}{} {peak} |", row.workload.name, sizes.join("×"), part(&row.primal), part(&row.gradient));
+    println!("| {} | {} |{}{} {:.1} |", row.workload.name, sizes.join("×"), part(&row.primal), part(&row.gradient), row.peak);
 }
 
 /// Three digits.
