@@ -1,4 +1,4 @@
-//! `chadwick-bench [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
+//! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
 //! `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
 //! `--list` lists the workloads. Both sides run in turns, so that a busy machine slows both; times are minima.

@@ -96,12 +96,14 @@ pub fn all() -> Vec<Workload> {
         Workload { name: "recurrence_loop", program: "recurrence_loop", ..recurrence },
         Workload::new("escape", &[100_000], &[9], |n, r| vec![r.array(n, 0.0, 2.0), r.array(n, 0.1, 1.0)]),
         Workload::new("tree", &[65_535], &[15], |n, r| vec![r.array(n, 0.0, 1.0)]),
-        Workload::new("thesis_multiply", &[1000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
+        Workload::new("thesis_multiply", &[10_000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
             .thesis(330.0, |n| n[0]),
-        Workload::new("thesis_dot", &[1000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
+        Workload::new("thesis_dot", &[10_000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
             .thesis(950.0, |n| n[0]),
-        Workload::new("thesis_sum_mat_vec", &[32, 32], &[3, 9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(&n[1..], -1.0, 1.0)])
-            .thesis(590.0, |n| n[0] * n[1]),
+        Workload::new("thesis_sum_mat_vec", &[100, 100], &[3, 9], |n, r| {
+            vec![r.array(n, -1.0, 1.0), r.array(&n[1..], -1.0, 1.0)]
+        })
+        .thesis(590.0, |n| n[0] * n[1]),
         Workload::new("thesis_rotate", &[1000], &[9], |n, r| {
             vec![r.array(&[n[0], 4], -1.0, 1.0), r.array(&[n[0], 3], -1.0, 1.0)]
         })
