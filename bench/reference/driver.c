@@ -32,7 +32,7 @@ int main(void) {
     double **in = malloc(sizeof(double *) * (size_t)arguments);
     for (int64_t i = 0; i < arguments; i++) {
         int64_t length = word();
-        in[i] = doubles(length); /* not aligned better than arguments of the other side */
+        in[i] = malloc(8 * (size_t)(length + 1)); /* aligned no better than the arguments of a call */
         if (length && fread(in[i], 8, (size_t)length, stdin) != (size_t)length) exit(1);
     }
     int64_t lengths[2] = {word(), word()};

@@ -82,6 +82,7 @@ static inline void transpose(int64_t m, int64_t n, const double *restrict a, dou
                 for (int64_t j = jj; j < n && j < jj + 16; j++) t[j * m + i] = a[i * n + j];
 }
 
-static inline double *doubles(int64_t count) { return malloc(sizeof(double) * (size_t)(count > 0 ? count : 1)); }
+/* Whole cache lines, as memory of our native code is. */
+static inline double *doubles(int64_t count) { return aligned_alloc(64, ((size_t)count * 8 + 127) / 64 * 64); }
 
 #endif
