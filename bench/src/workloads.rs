@@ -3,6 +3,11 @@
 use crate::inputs::Random;
 use chadwick::values::Value;
 
+/// Makes the arguments for some sizes.
+pub type Arguments = fn(&[i64], &mut Random) -> Vec<Value>;
+/// How many problems a call solves on some sizes.
+pub type Problems = fn(&[i64]) -> i64;
+
 /// A program, a reference, and sizes.
 #[derive(Clone)]
 pub struct Workload {
@@ -14,18 +19,18 @@ pub struct Workload {
     pub sizes: Vec<i64>,
     /// Sizes for a test that both sides agree.
     pub small: Vec<i64>,
-    pub arguments: fn(&[i64], &mut Random) -> Vec<Value>,
+    pub arguments: Arguments,
     /// For a program of Table 3.1 of the thesis, the gradient's time there, in nanoseconds, and how many of its problems a call solves.
-    pub thesis: Option<(f64, fn(&[i64]) -> i64)>,
+    pub thesis: Option<(f64, Problems)>,
 }
 
 impl Workload {
-    fn new(name: &'static str, sizes: &[i64], small: &[i64], arguments: fn(&[i64], &mut Random) -> Vec<Value>) -> Workload {
+    fn new(name: &'static str, sizes: &[i64], small: &[i64], arguments: Arguments) -> Workload {
         let (sizes, small) = (sizes.to_vec(), small.to_vec());
         Workload { name, program: name, reference: name, sizes, small, arguments, thesis: None }
     }
 
-    fn thesis(self, nanoseconds: f64, problems: fn(&[i64]) -> i64) -> Workload {
+    fn thesis(self, nanoseconds: f64, problems: Problems) -> Workload {
         Workload { thesis: Some((nanoseconds, problems)), ..self }
     }
 }
