@@ -35,10 +35,13 @@ pub fn compiler() -> String {
     std::env::var("CC").unwrap_or_else(|_| String::from("cc"))
 }
 
-/// Compiles a reference and gives the executable.
+/// Compiles a reference, unless it is there already, and gives the executable.
 pub fn compile(name: &str, flags: &[&str], directory: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
     let (sources, executable) = (home().join("reference"), directory.join(name));
+    if executable.exists() {
+        return Ok(executable);
+    }
     let status = Command::new(compiler())
         .args(flags)
         .arg("-o")
