@@ -47,6 +47,7 @@ fn programs() {
 fn examples_at_nine_digits() {
     passes("examples", &["--tolerance", "1e-9"]);
     passes("gradbench", &["--tolerance", "1e-9"]);
+    passes("bench/programs", &["--tolerance", "1e-9"]);
 }
 
 const FAST: [&str; 6] = ["--engine", "chad-fast", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];

@@ -188,3 +188,15 @@ entry many [n] (x: [n]f64) (y: [n]f64) =
     let found = compiled.function("many").and_then(|function| function.call(&args)).expect("values");
     assert_eq!(found, wanted);
 }
+
+#[test]
+fn the_most_memory_at_one_time_is_known() {
+    let (interpreted, compiled) = native("entry squares (n: i64) = map (\\i -> f64.i64 (i * i)) (iota n)", false);
+    assert_eq!((interpreted.peak_bytes(), compiled.peak_bytes()), (None, Some(0)));
+    let squares = compiled.function("squares").expect("an entry point");
+    for count in [100_000i64, 1000] {
+        squares.call(&[Value::from(count)]).expect("squares");
+        let peak = compiled.peak_bytes().expect("native code");
+        assert!((800_000..1_600_000).contains(&peak), "{peak}");
+    }
+}

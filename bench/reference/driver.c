@@ -1,0 +1,59 @@
+/* Runs a reference as a process. Standard input: the number of sizes, the sizes, the number of arguments, for each its length in 8-byte words and the
+ * words, the length of the two results; then commands. A command is `p` or `g` and a number of seconds: run that function for so long and
+ * answer with the least time, the median time, and the result. Everything is binary, in the machine's byte order. */
+#include "reference.h"
+#include <stdio.h>
+#include <time.h>
+
+enum { MOST_RUNS = 200000 };
+
+static int64_t word(void) {
+    int64_t value;
+    if (fread(&value, 8, 1, stdin) != 1) exit(1);
+    return value;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int order(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(void) {
+    int64_t sizes = word();
+    int64_t *n = malloc(8 * (size_t)sizes);
+    for (int64_t i = 0; i < sizes; i++) n[i] = word();
+    int64_t arguments = word();
+    double **in = malloc(sizeof(double *) * (size_t)arguments);
+    for (int64_t i = 0; i < arguments; i++) {
+        int64_t length = word();
+        in[i] = malloc(8 * (size_t)(length + 1)); /* aligned no better than the arguments of a call */
+        if (length && fread(in[i], 8, (size_t)length, stdin) != (size_t)length) exit(1);
+    }
+    int64_t lengths[2] = {word(), word()};
+    double *outs[2] = {doubles(lengths[0]), doubles(lengths[1])};
+    double *times = doubles(MOST_RUNS);
+    for (int command; (command = getchar()) != EOF;) {
+        int which = command == 'g';
+        double seconds;
+        if (fread(&seconds, 8, 1, stdin) != 1) exit(1);
+        int runs = 0;
+        for (double begin = now(), before = begin, after; runs < MOST_RUNS; before = after) {
+            (which ? gradient : primal)((const double *const *)in, n, outs[which]);
+            after = now();
+            times[runs++] = after - before;
+            if (after - begin >= seconds) break;
+        }
+        qsort(times, (size_t)runs, 8, order);
+        fwrite(&times[0], 8, 1, stdout);
+        fwrite(&times[runs / 2], 8, 1, stdout);
+        fwrite(outs[which], 8, (size_t)lengths[which], stdout);
+        fflush(stdout);
+    }
+    return 0;
+}

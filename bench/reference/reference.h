@@ -1,0 +1,88 @@
+/* What every reference shares: the interface, sums in vector lanes, and a matrix product with a register tile.
+ *
+ * A reference defines both functions. `in` are the arguments of the entry points in order, `n` the sizes of the workload; results are written one
+ * after the other to `out`. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void primal(const double *const *in, const int64_t *n, double *out);
+void gradient(const double *const *in, const int64_t *n, double *out);
+
+static inline double dot_product(int64_t n, const double *restrict a, const double *restrict b) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* y += a * x */
+static inline void axpy(int64_t n, double a, const double *restrict x, double *restrict y) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+typedef double lanes __attribute__((vector_size(64), aligned(8)));
+
+/* c[m][n] (+)= a * b[k][n], where a[i][p] is at a[i * row + p * column]: a transposed matrix is another pair of strides. */
+static inline void matrix_product(int64_t m, int64_t n, int64_t k, const double *restrict a, int64_t row, int64_t column,
+                                  const double *restrict b, double *restrict c) {
+    int64_t i = 0;
+    for (; i + 8 <= m; i += 8) {
+        int64_t j = 0;
+        for (; j + 24 <= n; j += 24) {
+            lanes tile[8][3];
+            for (int r = 0; r < 8; r++)
+                for (int l = 0; l < 3; l++) tile[r][l] = (lanes){0};
+            for (int64_t p = 0; p < k; p++) {
+                const lanes *restrict bp = (const lanes *)(b + p * n + j);
+                lanes b0 = bp[0], b1 = bp[1], b2 = bp[2];
+#pragma GCC unroll 8
+                for (int r = 0; r < 8; r++) {
+                    double x = a[(i + r) * row + p * column];
+                    tile[r][0] += x * b0;
+                    tile[r][1] += x * b1;
+                    tile[r][2] += x * b2;
+                }
+            }
+            for (int r = 0; r < 8; r++)
+                for (int l = 0; l < 3; l++) *(lanes *)(c + (i + r) * n + j + 8 * l) = tile[r][l];
+        }
+        for (; j + 8 <= n; j += 8) {
+            lanes tile[8];
+            for (int r = 0; r < 8; r++) tile[r] = (lanes){0};
+            for (int64_t p = 0; p < k; p++) {
+                lanes b0 = *(const lanes *)(b + p * n + j);
+#pragma GCC unroll 8
+                for (int r = 0; r < 8; r++) tile[r] += a[(i + r) * row + p * column] * b0;
+            }
+            for (int r = 0; r < 8; r++) *(lanes *)(c + (i + r) * n + j) = tile[r];
+        }
+        for (; j < n; j++)
+            for (int r = 0; r < 8; r++) {
+                double sum = 0;
+                for (int64_t p = 0; p < k; p++) sum += a[(i + r) * row + p * column] * b[p * n + j];
+                c[(i + r) * n + j] = sum;
+            }
+    }
+    for (; i < m; i++) {
+        memset(c + i * n, 0, sizeof(double) * n);
+        for (int64_t p = 0; p < k; p++) axpy(n, a[i * row + p * column], b + p * n, c + i * n);
+    }
+}
+
+static inline void transpose(int64_t m, int64_t n, const double *restrict a, double *restrict t) {
+    for (int64_t ii = 0; ii < m; ii += 16)
+        for (int64_t jj = 0; jj < n; jj += 16)
+            for (int64_t i = ii; i < m && i < ii + 16; i++)
+                for (int64_t j = jj; j < n && j < jj + 16; j++) t[j * m + i] = a[i * n + j];
+}
+
+/* Whole cache lines, as memory of our native code is. */
+static inline double *doubles(int64_t count) { return aligned_alloc(64, ((size_t)count * 8 + 127) / 64 * 64); }
+
+#endif

@@ -1,0 +1,108 @@
+//! References: compiled once by `cc`, then run as processes that time themselves (`reference/driver.c` says how they are spoken to).
+
+use crate::{Result, home};
+use chadwick::values::{Elements, Value};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Nothing here changes a result: sums are in the order that the reference writes, or in lanes where it says so.
+pub const FLAGS: [&str; 6] = ["-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-std=gnu11"];
+
+pub struct Reference {
+    process: Child,
+    commands: ChildStdin,
+    answers: ChildStdout,
+    lengths: [usize; 2],
+}
+
+/// Which of the two functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Primal,
+    Gradient,
+}
+
+/// What a reference says after running for some time.
+pub struct Answer {
+    pub least: f64,
+    pub median: f64,
+    pub result: Vec<f64>,
+}
+
+/// The C compiler, as for native code.
+pub fn compiler() -> String {
+    std::env::var("CC").unwrap_or_else(|_| String::from("cc"))
+}
+
+/// Compiles a reference, unless it is there already, and gives the executable.
+pub fn compile(name: &str, flags: &[&str], directory: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(directory)?;
+    let (sources, executable) = (home().join("reference"), directory.join(name));
+    if executable.exists() {
+        return Ok(executable);
+    }
+    let status = Command::new(compiler())
+        .args(flags)
+        .arg("-o")
+        .arg(&executable)
+        .args([sources.join(format!("{name}.c")), sources.join("driver.c")])
+        .arg("-lm")
+        .status()?;
+    if status.success() { Ok(executable) } else { Err(format!("{name}.c does not compile").into()) }
+}
+
+impl Reference {
+    /// Starts a reference on some arguments; `lengths` are those of its two results.
+    pub fn start(executable: &Path, sizes: &[i64], arguments: &[Value], lengths: [usize; 2]) -> Result<Reference> {
+        let mut process = Command::new(executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(mut commands), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("no pipes".into());
+        };
+        let passed: Vec<&Value> = arguments.iter().filter(|value| !is_size(value)).collect();
+        let mut message = Vec::new();
+        let mut word = |word: i64| message.extend(word.to_ne_bytes());
+        word(sizes.len() as i64);
+        sizes.iter().for_each(|size| word(*size));
+        word(passed.len() as i64);
+        for value in passed {
+            word(value.len() as i64);
+            match value.elements() {
+                Elements::I64(numbers) => numbers.iter().for_each(|x| word(*x)),
+                numbers => numbers.to_f64().iter().for_each(|x| word(x.to_bits().cast_signed())),
+            }
+        }
+        lengths.iter().for_each(|length| word(*length as i64));
+        commands.write_all(&message)?;
+        Ok(Reference { process, commands, answers, lengths })
+    }
+
+    /// Runs a function again and again for some seconds, once at least.
+    pub fn run(&mut self, which: Which, seconds: f64) -> Result<Answer> {
+        let (command, length) = match which {
+            Which::Primal => (b'p', self.lengths[0]),
+            Which::Gradient => (b'g', self.lengths[1]),
+        };
+        self.commands.write_all(&[command])?;
+        self.commands.write_all(&seconds.to_ne_bytes())?;
+        self.commands.flush()?;
+        let mut bytes = vec![0; 8 * (length + 2)];
+        self.answers.read_exact(&mut bytes)?;
+        let mut numbers = bytes.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes));
+        let (least, median) = (numbers.next().unwrap_or(f64::NAN), numbers.next().unwrap_or(f64::NAN));
+        Ok(Answer { least, median, result: numbers.collect() })
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // It ends by itself when its input does; nothing is left to do if it is gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Whole numbers that are scalars are among the sizes.
+fn is_size(value: &Value) -> bool {
+    value.is_scalar() && matches!(value.elements(), Elements::I64(_))
+}

@@ -1,0 +1,31 @@
+//! Every reference computes what its program computes, on small inputs.
+
+use chadwick::Program;
+use chadwick_bench::inputs::Random;
+use chadwick_bench::reference::{self, Reference, Which};
+use chadwick_bench::{Result, difference, flat, home, workloads};
+use std::process::Command;
+
+#[test]
+fn references_agree_with_programs() -> Result<()> {
+    if Command::new(reference::compiler()).arg("--version").output().is_err() {
+        eprintln!("skipped: no C compiler");
+        return Ok(());
+    }
+    let directory = std::env::temp_dir().join(format!("chadwick-references-{}", std::process::id()));
+    for workload in workloads::all() {
+        let arguments = (workload.arguments)(&workload.small, &mut Random::new(1));
+        let program = Program::from_file(home().join("programs").join(format!("{}.fut", workload.program)))?;
+        let primal = flat(&program.function("primal")?.call(&arguments)?);
+        let gradient = flat(&program.function("gradient")?.call(&arguments)?);
+        let executable = reference::compile(workload.reference, &["-O0", "-std=gnu11"], &directory)?;
+        let mut reference = Reference::start(&executable, &workload.small, &arguments, [primal.len(), gradient.len()])?;
+        for (which, what, ours) in [(Which::Primal, "primal", primal), (Which::Gradient, "gradient", gradient)] {
+            let theirs = reference.run(which, 0.0)?.result;
+            let found = difference(&ours, &theirs);
+            assert!(found < 1e-9, "{} of {}: {found:e}\n{ours:?}\n{theirs:?}", what, workload.name);
+        }
+    }
+    std::fs::remove_dir_all(directory)?;
+    Ok(())
+}
