@@ -123,7 +123,7 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     let (single, several) = (native(1)?, options.threads.map(native).transpose()?);
     // The gradient first: its memory is counted before anything else of this program has run.
     let gradient_result = single.function("gradient")?.call(&arguments)?;
-    let peak = single.peak_bytes().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 20));
+    let peak = single.peak_memory() as f64 / f64::from(1 << 20);
     let primal_result = single.function("primal")?.call(&arguments)?;
     let (primal_result, gradient_result) = (flat(&primal_result), flat(&gradient_result));
     let executable = reference::compile(workload.reference, &reference::FLAGS, directory)?;

@@ -50,7 +50,6 @@ struct Functions {
     stream: unsafe extern "C" fn(Context, *mut i64) -> *const u8,
     peak: unsafe extern "C" fn(Context) -> i64,
     call: unsafe extern "C" fn(Context, i32, *const RawValue, *mut RawValue) -> i32,
-    peak: unsafe extern "C" fn(Context) -> i64,
 }
 
 type TraceSink = Box<dyn FnMut(&str, &[Value])>;
@@ -238,7 +237,6 @@ impl NativeProgram {
             stream: function!(b"cw_stream\0"),
             peak: function!(b"cw_peak\0"),
             call: function!(b"cw_call\0"),
-            peak: function!(b"cw_peak\0"),
         };
         // SAFETY: has no conditions.
         let context = unsafe { open() };
@@ -251,14 +249,6 @@ impl NativeProgram {
     /// The C text.
     pub fn c_text(&self) -> &str {
         &self.generated.c
-    }
-
-    /// The most bytes that values took up at one time, over all calls so far. Arguments are the caller's.
-    #[expect(unsafe_code, reason = "asks native code")]
-    pub fn peak_bytes(&self) -> u64 {
-        // SAFETY: the context is open.
-        let bytes = unsafe { (self.functions.peak)(self.context) };
-        u64::try_from(bytes).unwrap_or(0)
     }
 
     #[expect(unsafe_code, reason = "stops threads of native code")]

@@ -305,11 +305,6 @@ impl Program {
         self.inner.interpreter.borrow().counters()
     }
 
-    /// The most bytes that values took up at one time, over all calls so far and without arguments; for native code only.
-    pub fn peak_bytes(&self) -> Option<u64> {
-        self.inner.native.as_ref().map(|native| native.borrow().peak_bytes())
-    }
-
     pub fn reset_counters(&self) {
         self.inner.interpreter.borrow_mut().reset_counters();
     }
