@@ -441,11 +441,12 @@ impl<'p> Emitter<'_, 'p> {
         self.depths.truncate(to.locals);
         self.facts.truncate(to.facts);
         self.last_line = to.line;
-        let stale = |local: &Local| (local.0 as usize) < to.locals;
-        self.not_negative.retain(stale);
-        self.sums.retain(stale);
-        self.bounds.retain(|local, _| stale(local));
-        self.rows.retain(|local, _| stale(local));
+        let remains = |local: &Local| (local.0 as usize) < to.locals;
+        self.not_negative.retain(remains);
+        self.sums.retain(remains);
+        self.accumulators.retain(|accumulator| remains(&accumulator.data));
+        self.bounds.retain(|local, _| remains(local));
+        self.rows.retain(|local, _| remains(local));
         for (frame, before) in self.frames.iter_mut().zip(to.before) {
             if let FrameKind::Loop { before: hoisted, .. } = &mut frame.kind {
                 hoisted.truncate(before);
