@@ -85,7 +85,8 @@ impl Chunker<'_> {
             Stm::For { index, bound, body, mark, independent } => {
                 let few = bound.as_i64().is_some_and(|bound| bound <= FEW);
                 let found = match &independent {
-                    Some(totals) if !few => self.connections(&body, index, totals),
+                    // A loop with a mark adds to other places in every iteration.
+                    Some(totals) if !few => self.connections(&body, index, totals, mark != Mark::Sequential),
                     _ => None,
                 };
                 match found {
@@ -130,6 +131,7 @@ impl Chunker<'_> {
         body: &[Stm],
         index: Local,
         totals: &[(Combine, Local)],
+        adds_apart: bool,
     ) -> Option<(Vec<Local>, Vec<(Combine, Local)>, Vec<Accumulator>)> {
         let uses = Uses::of(body, index, &self.declared);
         if uses.speaks || uses.calls.iter().any(|callee| self.calls.speaks.contains(callee)) {
@@ -153,6 +155,7 @@ impl Chunker<'_> {
             }
             match self.function.accumulators.iter().find(|accumulator| accumulator.data == *local) {
                 None => {}
+                Some(_) if adds_apart => {}
                 Some(Accumulator { elem: Elem::Unit, .. }) => {}
                 Some(accumulator @ Accumulator { elem: Elem::Prim(prim), .. }) if self.may_reorder(*prim) => {
                     accumulators.push(accumulator.clone());

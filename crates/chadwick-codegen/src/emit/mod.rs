@@ -481,8 +481,11 @@ impl<'p> Emitter<'_, 'p> {
         self.facts.truncate(frame.facts);
         if let FrameKind::Loop { index, bound, before } = frame.kind {
             before.into_iter().for_each(|stm| self.push(stm));
-            let mark = self.mark(mark, &frame.stms);
-            let mut body = frame.stms;
+            let (mut body, sums) = match mark {
+                Mark::Sequential => (frame.stms, Vec::new()),
+                _ => self.local_sums(frame.stms),
+            };
+            let mark = self.mark(mark, index, &body);
             // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
             let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
             let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
@@ -490,20 +493,105 @@ impl<'p> Emitter<'_, 'p> {
                 let site = self.site();
                 body.insert(0, Stm::Tick(site));
             }
+            let ran = Exp::test(Test::Less, Exp::i64(0), bound.clone());
             self.push(Stm::For { index, bound, body, mark, independent });
+            if !sums.is_empty() {
+                self.push(Stm::If { condition: ran, then: sums, otherwise: Vec::new() });
+            }
         }
     }
 
+    /// What a loop without branches adds to one place again and again is added up in a local first. Gives the body, and the statements
+    /// that add the sums to their places.
+    fn local_sums(&mut self, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
+        let plain =
+            |stm: &Stm| matches!(stm, Stm::Let(..) | Stm::Store { .. } | Stm::Put { .. } | Stm::Assign(..) | Stm::Comment(_));
+        if !body.iter().all(plain) {
+            return (body, Vec::new());
+        }
+        let level = self.frames.len();
+        let (mut kept, mut sums) = (Vec::new(), Vec::new());
+        for stm in body {
+            let Some((place, prim, more)) = addition(&stm) else {
+                kept.push(stm);
+                continue;
+            };
+            let mut outside = true;
+            place.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= level);
+            if !outside || prim == Prim::F16 || (self.shared.strict && prim.is_float()) {
+                kept.push(stm);
+                continue;
+            }
+            let local = self.local("sum", Ty::Prim(prim));
+            self.depths[local.0 as usize] = level;
+            self.sums.insert(local);
+            // Minus zero changes no sum.
+            let start = match prim {
+                Prim::F64 => core::Const::F64(-0.0),
+                Prim::F32 => core::Const::F32(-0.0),
+                prim => core::Const::zero(prim),
+            };
+            self.push(Stm::Let(local, Exp::Const(start)));
+            let add = |left: Exp, right: Exp| Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), vec![left, right]);
+            sums.push(Stm::Put { place: place.clone(), value: add(place.clone(), Exp::Local(local)) });
+            let more = more.clone();
+            kept.push(Stm::Assign(local, add(Exp::Local(local), more)));
+        }
+        (kept, sums)
+    }
+
+    /// Whether the additions in a body go to other places in every iteration: each accumulator is named once, at the index and something
+    /// that does not change.
+    fn adds_apart(&self, index: Local, body: &[Stm]) -> bool {
+        let level = self.frames.len();
+        let mut named: Vec<Local> = Vec::new();
+        for stm in body {
+            let Some((place, ..)) = addition(stm) else {
+                if matches!(stm, Stm::Put { .. }) {
+                    return false;
+                }
+                continue;
+            };
+            let Exp::Deref(pointer) = place else { return false };
+            let Exp::At(data, at) = &**pointer else { return false };
+            let Exp::Local(data) = **data else { return false };
+            let is_handle = self.accumulators.iter().any(|accumulator| accumulator.data == data);
+            if named.contains(&data) || (!is_handle && !named.is_empty()) || self.depths[data.0 as usize] > level {
+                return false;
+            }
+            if !is_handle && body.iter().filter(|stm| matches!(stm, Stm::Put { .. })).count() > 1 {
+                return false;
+            }
+            named.push(data);
+            let outside = |exp: &Exp| {
+                let mut outside = true;
+                exp.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= level);
+                outside
+            };
+            let moves = match &**at {
+                Exp::Local(local) => *local == index,
+                Exp::Add(a, b) => (**a == Exp::Local(index) && outside(b)) || (**b == Exp::Local(index) && outside(a)),
+                _ => false,
+            };
+            if !moves {
+                return false;
+            }
+        }
+        true
+    }
+
     /// What may be said about a loop, given its body: nothing if it branches; accumulators of scalars are reductions.
-    fn mark(&self, wanted: Mark, body: &[Stm]) -> Mark {
+    fn mark(&self, wanted: Mark, index: Local, body: &[Stm]) -> Mark {
         let mut reductions = match wanted {
             Mark::Sequential => return Mark::Sequential,
             Mark::Independent => Vec::new(),
             Mark::Reduction(reductions) => reductions,
         };
+        let adds_apart = self.adds_apart(index, body);
         for stm in body {
             match stm {
                 Stm::Let(..) | Stm::Store { .. } | Stm::Comment(_) => {}
+                Stm::Put { .. } if adds_apart => {}
                 Stm::Assign(local, _) if reductions.iter().any(|(_, known)| known == local) => {}
                 Stm::Assign(local, Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), _))
                     if self.sums.contains(local) && !(self.shared.strict && prim.is_float()) && *prim != Prim::F16 =>
@@ -784,6 +872,17 @@ pub(crate) fn c_name(name: &str) -> String {
         result.insert(0, '_');
     }
     result
+}
+
+/// The place, type and summand of a statement that adds something to a place.
+fn addition(stm: &Stm) -> Option<(&Exp, Prim, &Exp)> {
+    match stm {
+        Stm::Put { place, value: Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), args) } => match args.as_slice() {
+            [old, more] if old == place => Some((place, *prim, more)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a statement takes a bounded time.
