@@ -5,7 +5,7 @@
    results are the same bits for any number of threads. Workers take chunks one by one; a worker that wakes up too late is not waited for.
    When chunks fail, the error is that of the first. */
 
-enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
+enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000, CW_WORTH_WAKING = 6 };
 
 /* Work, in about a nanosecond's worth of operations, that is worth a chunk. */
 enum { CW_GRAIN = 16384 };
@@ -249,12 +249,14 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
   cw_write(ctx, from->stream, from->stream_length);
 }
 
-/* Runs a loop in chunks; nonzero if one failed. */
-__attribute__((noinline)) static int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
-                                                 int64_t length) {
+/* Runs a loop in chunks; nonzero if one failed. A short loop is over before workers that sleep are awake: it is not worth it. */
+__attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
+                                                 int64_t length, bool worth_waking) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
   cw_team *team = ctx->team;
-  if (team == NULL || ctx->parallel || chunks <= 1) {
+  bool alone = team == NULL || ctx->parallel || chunks <= 1;
+  alone = alone || (!worth_waking && __atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) == team->workers_count);
+  if (alone) {
     for (int32_t chunk = 0; chunk < chunks; chunk++)
       if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
     return 0;
@@ -285,6 +287,10 @@ __attribute__((noinline)) static int cw_parallel(cw_context *ctx, cw_chunk_funct
   if (team->failed == NULL) return 0;
   cw_take_error(ctx, team->failed);
   return 1;
+}
+
+static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
+  return cw_run_loop(ctx, function, loop, chunks, length, chunks >= CW_WORTH_WAKING);
 }
 
 /* How many threads a loop may use that computes the same bits however it is cut. */
