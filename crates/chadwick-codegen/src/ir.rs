@@ -131,6 +131,26 @@ pub enum Combine {
     Maximum,
 }
 
+impl Combine {
+    /// What changes nothing. Minus zero changes no sum.
+    pub fn neutral(self, prim: Prim) -> Const {
+        match (self, prim) {
+            (Combine::Add, Prim::F64) => Const::F64(-0.0),
+            (Combine::Add, Prim::F32) => Const::F32(-0.0),
+            (Combine::Add | Combine::Or | Combine::Xor, prim) => Const::zero(prim),
+            (Combine::Multiply, prim) => Const::one(prim),
+            (Combine::And, prim) => Const::from_i128(prim, -1),
+            (Combine::Minimum, prim) => Const::greatest(prim),
+            (Combine::Maximum, prim) => Const::least(prim),
+        }
+    }
+}
+
+/// Whether totals of the type may be formed in another order.
+pub(crate) fn may_reorder(prim: Prim, strict: bool) -> bool {
+    prim != Prim::F16 && !(strict && prim.is_float())
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stm {
     Let(Local, Exp),

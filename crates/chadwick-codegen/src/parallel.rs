@@ -173,10 +173,7 @@ impl Chunker<'_> {
     }
 
     fn may_reorder(&self, prim: Prim) -> bool {
-        match prim {
-            Prim::F16 | Prim::Bool => false,
-            prim => !(self.strict && prim.is_float()),
-        }
+        prim != Prim::Bool && may_reorder(prim, self.strict)
     }
 }
 

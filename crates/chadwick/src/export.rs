@@ -378,69 +378,60 @@ fn agreements(sizes: &[(String, Vec<String>)]) -> Vec<String> {
 }
 
 fn describe_entry(function: &Function, number: usize, options: &Options) -> Described {
-    let entry = function.core_entry();
-    let mut signature = signature(function);
-    let flats = flat(&entry.results, &function.result_names());
+    let flats = flat(&function.core_entry().results, &function.result_names());
     let single = flats.len() == 1;
-    let (mut results, mut results_json) = (Vec::new(), Vec::new());
-    for value in &flats {
-        let wanted = if single { String::from("out") } else { format!("out_{}", value.name) };
-        let (slot, json) = result(value, &wanted, &mut signature.names, options);
-        results.push(slot);
-        results_json.push(json);
-    }
+    let results = flats.iter().map(|value| (value, if single { String::from("out") } else { format!("out_{}", value.name) }));
     let c_name = format!("{}_entry_{}", options.prefix, plain(function.name()));
-    let mut description = vec![function.entry_point().to_string()];
-    description.extend(agreements(&signature.sizes));
-    let json = json!({
-        "name": function.name(),
-        "kind": "function",
-        "type": function.entry_point().to_string(),
-        "c_name": c_name,
-        "parameters": signature.params_json,
-        "results": results_json,
-        "sizes": sizes_json(&signature.sizes),
-    });
-    let exported =
-        ExportedFunction { number, c_name, description, name: function.name().to_owned(), params: signature.params, results };
-    Described { exported, json }
+    describe(function, number, results.collect(), c_name, None, options)
 }
 
 fn describe_gradient(function: &Function, wrt: &[usize], by: &[String], number: usize, options: &Options) -> Result<Described> {
     let entry = function.core_entry();
-    let mut signature = signature(function);
     let params = flat(&entry.params, &function.argument_names());
     let values = flat(&entry.results, &[String::from("value")]);
-    let (mut results, mut results_json) = (Vec::new(), Vec::new());
     let parts = wrt.iter().filter_map(|at| params.get(*at));
-    for (value, wanted) in values
-        .iter()
-        .map(|value| (value, String::from("out_value")))
-        .chain(parts.map(|value| (value, format!("out_gradient_{}", value.name))))
-    {
+    let gradient = parts.map(|value| (value, format!("out_gradient_{}", value.name)));
+    let results = values.iter().map(|value| (value, String::from("out_value"))).chain(gradient);
+    let suffix = if by.is_empty() { String::new() } else { format!("_by_{}", plain(&by.join("_"))) };
+    let c_name = format!("{}_gradient_{}{suffix}", options.prefix, plain(function.name()));
+    let names = function.wrt_names()?;
+    Ok(describe(function, number, results.collect(), c_name, Some(names), options))
+}
+
+/// A function of the library: results with the names they want, and by what it is differentiated, if it is a gradient.
+fn describe(
+    function: &Function,
+    number: usize,
+    wanted: Vec<(&Flat, String)>,
+    c_name: String,
+    by: Option<Vec<String>>,
+    options: &Options,
+) -> Described {
+    let mut signature = signature(function);
+    let (mut results, mut results_json) = (Vec::new(), Vec::new());
+    for (value, wanted) in wanted {
         let (slot, json) = result(value, &wanted, &mut signature.names, options);
         results.push(slot);
         results_json.push(json);
     }
-    let suffix = if by.is_empty() { String::new() } else { format!("_by_{}", plain(&by.join("_"))) };
-    let c_name = format!("{}_gradient_{}{suffix}", options.prefix, plain(function.name()));
-    let names = function.wrt_names()?;
-    let mut description =
-        vec![function.entry_point().to_string(), format!("Its value, and its gradient by {}.", names.join(", "))];
+    let mut description = vec![function.entry_point().to_string()];
+    description.extend(by.iter().map(|names| format!("Its value, and its gradient by {}.", names.join(", "))));
     description.extend(agreements(&signature.sizes));
-    let json = json!({
+    let mut json = json!({
         "name": function.name(),
-        "kind": "gradient",
+        "kind": if by.is_some() { "gradient" } else { "function" },
         "type": function.entry_point().to_string(),
-        "by": names,
         "c_name": c_name,
         "parameters": signature.params_json,
         "results": results_json,
         "sizes": sizes_json(&signature.sizes),
     });
+    if let Some(names) = by {
+        json["by"] = json!(names);
+    }
     let exported =
         ExportedFunction { number, c_name, description, name: function.name().to_owned(), params: signature.params, results };
-    Ok(Described { exported, json })
+    Described { exported, json }
 }
 
 /// The name as a part of a C name, where no word of C is in the way.

@@ -2,7 +2,7 @@
 
 use super::{Printer, c_type, elem_name, operation};
 use crate::ir::*;
-use chadwick_core::{BinaryOp, Const, Prim, PrimOp};
+use chadwick_core::{BinaryOp, Prim, PrimOp};
 use std::fmt::Write;
 
 impl Printer<'_> {
@@ -70,7 +70,7 @@ impl Printer<'_> {
         }
         for (combine, total) in &parallel.totals {
             let (declared, name) = (self.declare(*total), self.name(*total));
-            let neutral = super::constant(neutral(*combine, self.scalar_type(*total)));
+            let neutral = super::constant(combine.neutral(self.scalar_type(*total)));
             self.line(&format!("{declared} = chunk == 0 ? loop->{name} : {neutral};"));
         }
         self.for_loop(parallel.index, "from", "to", &parallel.body, &parallel.mark);
@@ -135,17 +135,4 @@ fn combined(combine: Combine, prim: Prim, total: &str, part: &str) -> String {
         Combine::Maximum => BinaryOp::Max,
     };
     operation(PrimOp::Binary(binary, prim), &[total.to_owned(), part.to_owned()])
-}
-
-/// What changes nothing. Minus zero changes no sum.
-fn neutral(combine: Combine, prim: Prim) -> Const {
-    match (combine, prim) {
-        (Combine::Add, Prim::F64) => Const::F64(-0.0),
-        (Combine::Add, Prim::F32) => Const::F32(-0.0),
-        (Combine::Add | Combine::Or | Combine::Xor, prim) => Const::zero(prim),
-        (Combine::Multiply, prim) => Const::one(prim),
-        (Combine::And, prim) => Const::from_i128(prim, -1),
-        (Combine::Minimum, prim) => Const::greatest(prim),
-        (Combine::Maximum, prim) => Const::least(prim),
-    }
 }

@@ -655,12 +655,9 @@ impl<'p> Emitter<'_, 'p> {
                 }
                 Value::Handle(Handle::Scalar(local, prim)) => {
                     let again = sums.iter().any(|(known, ..)| *known == local);
-                    let start = match (again, prim) {
-                        (false, _) => Exp::Local(local),
-                        // Minus zero changes no sum.
-                        (true, Prim::F64) => Exp::Const(Const::F64(-0.0)),
-                        (true, Prim::F32) => Exp::Const(Const::F32(-0.0)),
-                        (true, prim) => Exp::Const(Const::zero(prim)),
+                    let start = match again {
+                        false => Exp::Local(local),
+                        true => Exp::Const(Combine::Add.neutral(prim)),
                     };
                     let place = self.local("sum", Ty::Prim(prim));
                     self.push(Stm::Let(place, start));

@@ -290,7 +290,7 @@ impl<'p> Emitter<'_, 'p> {
                 };
                 self.push(Stm::Assign(*total, next));
                 self.end_block(body);
-                let exact = self.may_reorder(op.result());
+                let exact = may_reorder(op.result(), self.shared.strict);
                 match (combine, mark) {
                     (Some(combine), Mark::Independent) if exact => Mark::Reduction(vec![(*combine, *total)]),
                     (Some(combine), Mark::Reduction(mut all)) if exact => {
@@ -313,18 +313,13 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// Whether sums may be formed in another order.
-    fn may_reorder(&self, prim: Prim) -> bool {
-        prim != Prim::F16 && !(self.shared.strict && prim.is_float())
-    }
-
     /// The totals of forms side by side, if those are all that connects their iterations.
     fn totals(&self, open: &[Open<'p>]) -> Option<Vec<(Combine, Local)>> {
         let mut totals = Vec::new();
         for open in open {
             match open {
                 Open::Build { .. } => {}
-                Open::Total { total, combine: Some(combine), op, a_number } if self.may_reorder(op.result()) => {
+                Open::Total { total, combine: Some(combine), op, a_number } if may_reorder(op.result(), self.shared.strict) => {
                     let extreme = matches!(combine, Combine::Minimum | Combine::Maximum);
                     if extreme && op.result().is_float() && !a_number {
                         return None;

@@ -518,20 +518,14 @@ impl<'p> Emitter<'_, 'p> {
             };
             let mut outside = true;
             place.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= level);
-            if !outside || prim == Prim::F16 || (self.shared.strict && prim.is_float()) {
+            if !outside || !may_reorder(prim, self.shared.strict) {
                 kept.push(stm);
                 continue;
             }
             let local = self.local("sum", Ty::Prim(prim));
             self.depths[local.0 as usize] = level;
             self.sums.insert(local);
-            // Minus zero changes no sum.
-            let start = match prim {
-                Prim::F64 => core::Const::F64(-0.0),
-                Prim::F32 => core::Const::F32(-0.0),
-                prim => core::Const::zero(prim),
-            };
-            self.push(Stm::Let(local, Exp::Const(start)));
+            self.push(Stm::Let(local, Exp::Const(Combine::Add.neutral(prim))));
             let add = |left: Exp, right: Exp| Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), vec![left, right]);
             sums.push(Stm::Put { place: place.clone(), value: add(place.clone(), Exp::Local(local)) });
             let more = more.clone();
@@ -594,7 +588,7 @@ impl<'p> Emitter<'_, 'p> {
                 Stm::Put { .. } if adds_apart => {}
                 Stm::Assign(local, _) if reductions.iter().any(|(_, known)| known == local) => {}
                 Stm::Assign(local, Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), _))
-                    if self.sums.contains(local) && !(self.shared.strict && prim.is_float()) && *prim != Prim::F16 =>
+                    if self.sums.contains(local) && may_reorder(*prim, self.shared.strict) =>
                 {
                     reductions.push((Combine::Add, *local));
                 }

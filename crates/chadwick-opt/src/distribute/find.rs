@@ -151,20 +151,23 @@ impl Search {
         }
         let [Atom::Var(term)] = body.results.as_slice() else { return None };
         let own: Vec<Axis> = kept.iter().chain(summed).cloned().collect();
-        let (factors, op, prim) = self.term(*term, body, &own)?;
-        self.is_matrix_product(&factors, kept, summed)?;
-        Some(Found {
-            path: self.path.clone(),
-            levels: self.nest_levels(),
-            factors,
-            op,
-            prim,
-            kept: kept.to_vec(),
-            summed: summed.clone(),
-            shapes: self.shapes.clone(),
-            kind: Kind::Sums,
-            span,
-        })
+        let term = self.term(*term, body, &own)?;
+        self.found(term, kept.to_vec(), summed.clone(), Kind::Sums, span)
+    }
+
+    /// What is here, if the sums are matrix products.
+    fn found(
+        &self,
+        term: ([Factor; 2], PrimOp, Prim),
+        kept: Vec<Axis>,
+        summed: Vec<Axis>,
+        kind: Kind,
+        span: Span,
+    ) -> Option<Found> {
+        let (factors, op, prim) = term;
+        self.is_matrix_product(&factors, &kept, &summed)?;
+        let (path, levels, shapes) = (self.path.clone(), self.nest_levels(), self.shapes.clone());
+        Some(Found { path, levels, factors, op, prim, kept, summed, shapes, kind, span })
     }
 
     /// An accumulation at some of the axes around it.
@@ -184,25 +187,13 @@ impl Search {
         if summed.is_empty() {
             return None;
         }
-        let (factors, op, prim) = self.term(*value, body, &[])?;
+        let term = self.term(*value, body, &[])?;
         // A factor that is computed in the innermost loop would be as large as the whole nest.
         let innermost = self.levels.len() - self.outside;
-        if factors.iter().any(|factor| factor.depth == Some(innermost)) {
+        if term.0.iter().any(|factor| factor.depth == Some(innermost)) {
             return None;
         }
-        self.is_matrix_product(&factors, &kept, &summed)?;
-        Some(Found {
-            path: self.path.clone(),
-            levels: self.nest_levels(),
-            factors,
-            op,
-            prim,
-            kept,
-            summed,
-            shapes: self.shapes.clone(),
-            kind: Kind::Addition(handle.clone()),
-            span: statement.span,
-        })
+        self.found(term, kept, summed, Kind::Addition(handle.clone()), statement.span)
     }
 
     /// The product that a variable of a body is.
