@@ -210,6 +210,12 @@ pub enum Stm {
         zeroed: bool,
         site: SiteId,
     },
+    /// Room for a few elements in the frame of the function.
+    Room {
+        data: Local,
+        elem: Elem,
+        count: i64,
+    },
     /// Makes room for one more row of so many elements behind `count` rows.
     Grow {
         owner: Local,

@@ -304,7 +304,7 @@ impl<'a> Work<'a> {
             Stm::Store { value, at, .. } => simple(&[value, at]),
             Stm::Put { value, .. } => simple(&[value]),
             Stm::Alloc { .. } | Stm::AllocNode { .. } | Stm::Grow { .. } | Stm::TrySum(..) => Exp::i64(16),
-            Stm::Comment(_) | Stm::Declare(_) => Exp::i64(0),
+            Stm::Comment(_) | Stm::Declare(_) | Stm::Room { .. } => Exp::i64(0),
             _ => Exp::i64(1),
         }
     }
@@ -392,6 +392,7 @@ fn for_each_definition(stm: &Stm, declared: &FxHashSet<Local>, visit: &mut dyn F
         Stm::Parallel(parallel) => visit(parallel.index),
         Stm::Call { results, .. } => results.iter().for_each(|local| visit(*local)),
         Stm::AllocNode { node, .. } => visit(*node),
+        Stm::Room { data, .. } => visit(*data),
         Stm::Alloc { owner, data, .. } => {
             [owner, data].into_iter().filter(|local| !declared.contains(local)).for_each(|local| visit(*local))
         }
@@ -449,6 +450,7 @@ fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
             visit(condition);
             values.iter().for_each(visit);
         }
-        Stm::Declare(_) | Stm::Forever(_) | Stm::AllocNode { .. } | Stm::Trace(_) | Stm::Tick(_) | Stm::Comment(_) => {}
+        Stm::Declare(_) | Stm::Forever(_) | Stm::AllocNode { .. } | Stm::Room { .. } => {}
+        Stm::Trace(_) | Stm::Tick(_) | Stm::Comment(_) => {}
     }
 }

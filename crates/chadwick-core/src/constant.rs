@@ -60,6 +60,16 @@ impl Const {
         Const::from_i128(prim, 0)
     }
 
+    /// Minus zero for floats, which added to a number leaves it as it is, even if that is a zero; else zero.
+    pub fn negative_zero(prim: Prim) -> Const {
+        match prim {
+            Prim::F16 => Const::F16(half::f16::NEG_ZERO),
+            Prim::F32 => Const::F32(-0.0),
+            Prim::F64 => Const::F64(-0.0),
+            _ => Const::zero(prim),
+        }
+    }
+
     pub fn one(prim: Prim) -> Const {
         Const::from_i128(prim, 1)
     }

@@ -1,4 +1,4 @@
-//! Laws of the primitive operations that hold for every value, bit for bit (a NaN's payload aside).
+//! Laws of the primitive operations that hold for every value, bit for bit, a NaN's payload and the sign of a cotangent's zero aside.
 
 use chadwick_core::prim::eval;
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
@@ -43,10 +43,13 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
     let atom = |atom: &Atom| Some(Simpler::Atom(atom.clone()));
     let constant = |value: Const| Some(Simpler::Atom(Atom::Const(value)));
     // `x + 0` is not `x` for floats: it loses the sign of a zero. `x + -0` is.
-    let nothing = |atom: &Atom| if exact { is(atom, zero) } else { is(atom, negative_zero(prim)) };
+    let nothing = |atom: &Atom| if exact { is(atom, zero) } else { is(atom, Const::negative_zero(prim)) };
+    // The sign of a cotangent that is zero says nothing.
+    let nothing_to =
+        |atom: &Atom, zero_like: &Atom| nothing(zero_like) || (is(zero_like, zero) && is_linear(atom, definition, 4));
     match op {
-        BinaryOp::Add if nothing(y) => atom(x),
-        BinaryOp::Add if nothing(x) => atom(y),
+        BinaryOp::Add if nothing_to(x, y) => atom(x),
+        BinaryOp::Add if nothing_to(y, x) => atom(y),
         BinaryOp::Add => match (negated(x, definition), negated(y, definition)) {
             (_, Some(y)) => Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![x.clone(), y])),
             (Some(x), None) => Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![y.clone(), x])),
@@ -66,7 +69,7 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::Pow if is(y, Const::from_i128(prim, 2)) => {
             Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Mul, prim), vec![x.clone(), x.clone()]))
         }
-        BinaryOp::Scale if is(x, zero) => constant(zero),
+        BinaryOp::Scale if is(x, zero) || is(x, Const::negative_zero(prim)) => constant(zero),
         BinaryOp::Scale if is(y, one) => atom(x),
         BinaryOp::Scale if is(x, one) => atom(y),
         BinaryOp::Scale if is(y, Const::from_i128(prim, -1)) && (prim.is_float() || prim.is_signed()) => {
@@ -76,6 +79,18 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::And if prim == Prim::Bool => truth(x, y, true),
         BinaryOp::Or if prim == Prim::Bool => truth(x, y, false),
         _ => None,
+    }
+}
+
+/// Whether an atom is part of a derivative, where it was made linear: it comes of a scaling, for which there is no source text.
+fn is_linear(atom: &Atom, definition: &Definition<'_>, depth: usize) -> bool {
+    let Some((op, args)) = definition(atom) else { return false };
+    match op {
+        PrimOp::Binary(BinaryOp::Scale, _) => true,
+        PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, _) | PrimOp::Unary(UnaryOp::Negate, _) if depth > 0 => {
+            args.iter().any(|arg| is_linear(arg, definition, depth - 1))
+        }
+        _ => false,
     }
 }
 
@@ -92,13 +107,6 @@ fn negated(atom: &Atom, definition: &Definition<'_>) -> Option<Atom> {
     match definition(atom)? {
         (PrimOp::Unary(UnaryOp::Negate, _), args) => args.into_iter().next(),
         _ => None,
-    }
-}
-
-fn negative_zero(prim: Prim) -> Const {
-    match eval(PrimOp::Unary(UnaryOp::Negate, prim), &[Const::zero(prim)]) {
-        Ok(value) => value,
-        Err(_) => Const::zero(prim),
     }
 }
 

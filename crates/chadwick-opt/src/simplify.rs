@@ -208,6 +208,7 @@ impl Simplify {
             | Op::Transpose { .. }
             | Op::Reshape { .. }
             | Op::Dim { .. }
+            | Op::Update { .. }
             | Op::Concat { .. } => self.view(op),
             Op::WithAccumulators { handles, body, .. } if handles.is_empty() => Step::Splice(body),
             other => Step::Op(other),

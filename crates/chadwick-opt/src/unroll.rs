@@ -4,40 +4,79 @@
 //! and an array that nobody else needs is never made. The code that comes of one form is bounded.
 
 use chadwick_core::visit::Copier;
-use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Lambda, Op, Program, Size, Statement, Type};
+use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Lambda, Op, Program, Size, Statement, Type, Var};
+use rustc_hash::FxHashSet;
 
 /// The most points that a form may have, and the most statements that may come of one.
 const MOST_POINTS: i64 = 16;
 const MOST_STATEMENTS: usize = 160;
+/// The same for a form that reads a table of numbers at its point, as seeds are: much of what comes of it is known then.
+const MOST_STATEMENTS_WITH_TABLES: usize = 640;
 
 /// Unrolls the small forms of all functions.
 pub fn unroll(program: &mut Program) {
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
-        program.functions[at].body = block(program, body);
+        let mut unroll = Unroll { program, tables: FxHashSet::default() };
+        program.functions[at].body = unroll.block(body);
     }
 }
 
-fn block(program: &mut Program, block: Block) -> Block {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-        let mut out = Vec::new();
-        for statement in block.statements {
-            let op = statement.op.map_blocks(&mut |inner| self::block(program, inner));
-            let statement = Statement { op, ..statement };
-            match &statement.op {
-                Op::Build { space, body, inner } if fits(space, body, 0) && has_fixed_elements(inner) => {
-                    let (space, body, inner) = (space.clone(), body.clone(), inner.clone());
-                    build(program, &statement, &space, &body, &inner, &mut out);
+struct Unroll<'p> {
+    program: &'p mut Program,
+    /// Arrays that are literals of constants throughout.
+    tables: FxHashSet<Var>,
+}
+
+impl Unroll<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let mut out = Vec::new();
+            for statement in block.statements {
+                self.note(&statement);
+                let op = statement.op.map_blocks(&mut |inner| self.block(inner));
+                let statement = Statement { op, ..statement };
+                match &statement.op {
+                    Op::Build { space, body, inner } if self.fits(space, body, 0) && has_fixed_elements(inner) => {
+                        let (space, body, inner) = (space.clone(), body.clone(), inner.clone());
+                        build(self.program, &statement, &space, &body, &inner, &mut out);
+                    }
+                    Op::Reduce { space, op, neutral, body, .. } if self.fits(space, body, count(&op.body)) => {
+                        let (space, body, op, neutral) = (space.clone(), body.clone(), op.clone(), neutral.clone());
+                        reduce(self.program, &statement, &space, &op, neutral, &body, &mut out);
+                    }
+                    _ => out.push(statement),
                 }
-                Op::Reduce { space, op, neutral, body, .. } if fits(space, body, count(&op.body)) => {
-                    let (space, body, op, neutral) = (space.clone(), body.clone(), op.clone(), neutral.clone());
-                    reduce(program, &statement, &space, &op, neutral, &body, &mut out);
-                }
-                _ => out.push(statement),
             }
+            Block { statements: out, results: block.results }
+        })
+    }
+
+    fn note(&mut self, statement: &Statement) {
+        if let (Op::ArrayLiteral { elements, .. }, [binder]) = (&statement.op, statement.binders.as_slice())
+            && elements.iter().all(|element| match element {
+                Atom::Const(_) => true,
+                Atom::Var(var) => self.tables.contains(var),
+            })
+        {
+            self.tables.insert(binder.var);
         }
-        Block { statements: out, results: block.results }
-    })
+    }
+
+    fn fits(&self, space: &[Axis], body: &Block, more: usize) -> bool {
+        let Some(sizes) = points(space) else { return false };
+        let most = if self.reads_tables(space, body) { MOST_STATEMENTS_WITH_TABLES } else { MOST_STATEMENTS };
+        sizes.iter().product::<i64>() as usize * (count(body) + more) <= most
+    }
+
+    /// Whether a table is read at the point.
+    fn reads_tables(&self, space: &[Axis], body: &Block) -> bool {
+        let is_axis = |atom: &Atom| space.iter().any(|axis| Atom::Var(axis.var) == *atom);
+        body.statements.iter().any(|statement| match &statement.op {
+            Op::Index { array: Atom::Var(array), indices } => self.tables.contains(array) && indices.iter().any(is_axis),
+            op => op.scopes().iter().any(|scope| self.reads_tables(space, scope.block)),
+        })
+    }
 }
 
 /// The number of points, if it is known and small.
@@ -50,11 +89,6 @@ fn points(space: &[Axis]) -> Option<Vec<i64>> {
         })
         .collect();
     sizes.filter(|sizes| !sizes.is_empty() && sizes.iter().product::<i64>() <= MOST_POINTS)
-}
-
-fn fits(space: &[Axis], body: &Block, more: usize) -> bool {
-    let Some(sizes) = points(space) else { return false };
-    sizes.iter().product::<i64>() as usize * (count(body) + more) <= MOST_STATEMENTS
 }
 
 /// Statements, those inside included.

@@ -326,6 +326,10 @@ impl Printer<'_> {
             }
             Stm::Call { function, args, results, site } => self.call(*function, args, results, *site),
             Stm::Alloc { owner, data, elem, dims, zeroed, site } => self.alloc(*owner, *data, *elem, dims, *zeroed, *site),
+            Stm::Room { data, elem, count } => {
+                let line = format!("{} {}[{count}];", elem_name(*elem, self.layouts), self.name(*data));
+                self.line(&line);
+            }
             Stm::Grow { owner, data, elem, count, row, site } => {
                 let (count, row) = (self.exp(count), self.exp(row));
                 let (owner, data, elem_type) = (self.name(*owner), self.name(*data), elem_name(*elem, self.layouts));

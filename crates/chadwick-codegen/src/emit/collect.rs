@@ -6,7 +6,7 @@
 use super::arrays::scalar_of;
 use super::{Array, Destination, Emitter, Uses, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Binder, Block, Op, Prim, Size, Type, Var};
+use chadwick_core::{Atom, Binder, Block, Const, Op, Prim, Size, Type, Var};
 
 pub(crate) struct Collector<'p> {
     name: String,
@@ -58,8 +58,33 @@ impl<'p> Emitter<'_, 'p> {
                 self.kept.insert(var);
                 Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None }
             }
-            None => self.allocate(name, elem, dims),
+            None => match self.small(var, elem, &dims) {
+                Some(count) => {
+                    let data = self.local(name, Ty::Data(elem));
+                    self.push(Stm::Room { data, elem, count });
+                    self.kept.insert(var);
+                    Array { elem, data: Exp::Local(data), owner: Exp::Null, dims, strides: None }
+                }
+                None => self.allocate(name, elem, dims),
+            },
         }
+    }
+
+    /// The number of elements of an array that can live in the frame of the function: there are few, and nobody takes it.
+    fn small(&self, var: Var, elem: Elem, dims: &[Exp]) -> Option<i64> {
+        const MOST: i64 = 64;
+        let mut count: i64 = 1;
+        for dim in dims {
+            match dim {
+                Exp::Const(Const::I64(size @ 1..=MOST)) => count *= size,
+                _ => return None,
+            }
+            if count > MOST {
+                return None;
+            }
+        }
+        let is_own = self.live.root(var) == Some(var) && !self.consumed.contains(&var);
+        (is_own && matches!(elem, Elem::Prim(_))).then_some(count)
     }
 
     /// Starts an array of the binder's type over outer sizes; `None` for as many elements as will come.
@@ -220,7 +245,7 @@ impl<'p> Emitter<'_, 'p> {
         for (local, dim) in inner.iter().zip(&row.dims) {
             self.push(Stm::Assign(*local, dim.clone()));
         }
-        self.push(Stm::Assign(begun, Exp::Const(chadwick_core::Const::Bool(true))));
+        self.push(Stm::Assign(begun, Exp::Const(Const::Bool(true))));
     }
 
     fn end_begin(&mut self, row: &Array, inner: &[Local], begun: Local) {
@@ -287,5 +312,5 @@ impl<'p> Emitter<'_, 'p> {
 }
 
 fn is_negative(size: &Size) -> bool {
-    matches!(size, Size::Known(Atom::Const(chadwick_core::Const::I64(value))) if *value < 0)
+    matches!(size, Size::Known(Atom::Const(Const::I64(value))) if *value < 0)
 }

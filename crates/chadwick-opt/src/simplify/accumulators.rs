@@ -62,6 +62,13 @@ impl Simplify {
                         changed = true;
                         sums[at] = self.sum(sums[at].clone(), contribution.value, &init[at], &mut before, contribution.span);
                     }
+                    Some(at) if !depends => match self.add_to_literal(&sums[at], &contribution, &mut before) {
+                        Some(sum) => {
+                            changed = true;
+                            sums[at] = sum;
+                        }
+                        None => keep(accumulate(contribution), &mut kept, &mut kept_vars),
+                    },
                     _ => keep(accumulate(contribution), &mut kept, &mut kept_vars),
                 }
             }
@@ -260,7 +267,8 @@ impl Simplify {
             results: vec![Atom::Var(element.var)],
         };
         let op = self.plus(prim, span)?;
-        let reduce = Op::Reduce { space: axes, op, neutral: vec![Atom::Const(Const::zero(prim))], body, commutative: true };
+        let neutral = vec![Atom::Const(start_of_sum(prim, &axes))];
+        let reduce = Op::Reduce { space: axes, op, neutral, body, commutative: true };
         let sum = self.fresh("", Type::Prim(prim));
         out.statements.push(Statement { binders: vec![sum.clone()], op: reduce, span });
         Some(Atom::Var(sum.var))
@@ -280,9 +288,10 @@ impl Simplify {
         let prim = self.facts.type_of(&contribution.value)?.as_prim()?;
         let op = self.plus(prim, span)?;
         let kept: Vec<usize> = places.iter().flatten().copied().collect();
-        let summed = (0..space.len()).filter(|axis| !kept.contains(axis)).map(|axis| space[axis].clone()).collect();
+        let summed: Vec<Axis> = (0..space.len()).filter(|axis| !kept.contains(axis)).map(|axis| space[axis].clone()).collect();
         let body = Block { statements, results: vec![contribution.value.clone()] };
-        let reduce = Op::Reduce { space: summed, op, neutral: vec![Atom::Const(Const::zero(prim))], body, commutative: true };
+        let neutral = vec![Atom::Const(start_of_sum(prim, &summed))];
+        let reduce = Op::Reduce { space: summed, op, neutral, body, commutative: true };
         let sum = self.fresh("", Type::Prim(prim));
         let reduce = Statement { binders: vec![sum.clone()], op: reduce, span };
         if kept.is_empty() {
@@ -367,7 +376,31 @@ impl Simplify {
         Atom::Var(sum.var)
     }
 
-    fn is_zero(&self, atom: &Atom) -> bool {
+    /// A short array that is written out, or zero, with the contribution added to its element at a literal place.
+    fn add_to_literal(&mut self, sum: &Atom, contribution: &Contribution, out: &mut Vec<Statement>) -> Option<Atom> {
+        let place = |dim: &SliceDim| match dim {
+            SliceDim::Index(Atom::Const(Const::I64(place))) => usize::try_from(*place).ok(),
+            _ => None,
+        };
+        let places: Vec<usize> = contribution.dims.iter().map(place).collect::<Option<_>>()?;
+        let prim = self.facts.type_of(&contribution.value)?.as_prim()?;
+        let mut statements = Vec::new();
+        let literal = self.written_out(sum, prim, &mut statements)?;
+        let element = self.literal_element(&literal, &places)?;
+        let value = if element == Atom::Const(Const::zero(prim)) {
+            contribution.value.clone()
+        } else {
+            let total = self.fresh("", Type::Prim(prim));
+            let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![element, contribution.value.clone()]);
+            statements.push(Statement { binders: vec![total.clone()], op, span: contribution.span });
+            Atom::Var(total.var)
+        };
+        let changed = self.literal_update(&literal, &contribution.dims, &value, &mut statements)?;
+        out.extend(statements);
+        Some(changed)
+    }
+
+    pub(super) fn is_zero(&self, atom: &Atom) -> bool {
         let is_zero = |constant: &Const| *constant == Const::zero(constant.prim());
         match (atom, self.facts.definition(atom)) {
             (Atom::Const(constant), _) => is_zero(constant),
@@ -391,6 +424,12 @@ impl Simplify {
 struct Lifted {
     statements: Vec<Statement>,
     contributions: Vec<Contribution>,
+}
+
+/// What a sum of cotangents starts from. For floats −0 is what changes no other number; it must not be the sum itself.
+fn start_of_sum(prim: Prim, space: &[Axis]) -> Const {
+    let is_some = |axis: &Axis| matches!(axis.size, Atom::Const(Const::I64(1..)));
+    if space.iter().all(is_some) { Const::negative_zero(prim) } else { Const::zero(prim) }
 }
 
 fn keep(statement: Statement, kept: &mut Vec<Statement>, vars: &mut FxHashSet<Var>) {

@@ -1,7 +1,11 @@
 //! Reading through views, and builds that are views.
 
 use super::{Simplify, Step};
-use chadwick_core::{Atom, Axis, Binder, Block, Const, Op, Size, SliceDim, Var};
+use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Op, Prim, Size, SliceDim, Statement, Type, Var};
+use chadwick_source::Span;
+
+/// Arrays up to this length are written out anew rather than changed, cut or joined: their elements become variables.
+const LONGEST_LITERAL: usize = 16;
 
 impl Simplify {
     pub(super) fn view(&mut self, op: Op) -> Step {
@@ -52,12 +56,19 @@ impl Simplify {
                 if dims.iter().zip(&shape).all(whole) {
                     return Step::Atoms(vec![array]);
                 }
-                Step::Op(Op::Slice { array, dims })
+                Step::Op(self.literal_slice(&array, &dims).unwrap_or(Op::Slice { array, dims }))
             }
             Op::Concat { arrays } => match <[Atom; 1]>::try_from(arrays) {
                 Ok(single) => Step::Atoms(single.into()),
-                Err(arrays) => Step::Op(Op::Concat { arrays }),
+                Err(arrays) => Step::Op(self.literal_concat(&arrays).unwrap_or(Op::Concat { arrays })),
             },
+            Op::Update { array, dims, value } => {
+                let mut statements = Vec::new();
+                match self.literal_update(&array, &dims, &value, &mut statements) {
+                    Some(changed) => Step::Splice(Block { statements, results: vec![changed] }),
+                    None => Step::Op(Op::Update { array, dims, value }),
+                }
+            }
             other => Step::Op(other),
         }
     }
@@ -126,6 +137,92 @@ impl Simplify {
         }
     }
 
+    // ------------------------------------------------------------------------------------------------------ literal arrays
+
+    /// Type, elements and inner sizes of a short array that is written out.
+    fn literal(&self, array: &Atom) -> Option<(Type, Vec<Atom>, Vec<Size>)> {
+        match self.facts.definition(array)? {
+            Op::ArrayLiteral { ty, elements, inner } if elements.len() <= LONGEST_LITERAL => {
+                Some((ty.clone(), elements.iter().map(|element| self.facts.resolve(element)).collect(), inner.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The element of a written-out array.
+    pub(super) fn literal_element(&self, array: &Atom, places: &[usize]) -> Option<Atom> {
+        match places {
+            [] => Some(array.clone()),
+            [place, rest @ ..] => self.literal_element(self.literal(array)?.1.get(*place)?, rest),
+        }
+    }
+
+    /// The array itself if it is written out; a short one of zeros is.
+    pub(super) fn written_out(&mut self, array: &Atom, prim: Prim, out: &mut Vec<Statement>) -> Option<Atom> {
+        if self.literal(array).is_some() {
+            return Some(array.clone());
+        }
+        if !self.is_zero(array) {
+            return None;
+        }
+        let sizes = self.facts.shape(array).into_iter().map(|size| usize::try_from(literal_i64(size.as_ref()?)?).ok());
+        let [length] = sizes.collect::<Option<Vec<usize>>>()?[..] else { return None };
+        (length <= LONGEST_LITERAL)
+            .then(|| self.new_literal(Type::Prim(prim), vec![Atom::Const(Const::zero(prim)); length], Vec::new(), out))
+    }
+
+    fn new_literal(&mut self, ty: Type, elements: Vec<Atom>, inner: Vec<Size>, out: &mut Vec<Statement>) -> Atom {
+        let binder = self.fresh("", ty.clone().array([Dim::Const(elements.len() as i64)]));
+        let op = Op::ArrayLiteral { ty, elements, inner };
+        self.facts.define(binder.var, op.clone());
+        let array = Atom::Var(binder.var);
+        out.push(Statement { binders: vec![binder], op, span: Span::default() });
+        array
+    }
+
+    /// A part of a written-out array, written out.
+    fn literal_slice(&self, array: &Atom, dims: &[SliceDim]) -> Option<Op> {
+        let [SliceDim::Range { start, count, stride }] = dims else { return None };
+        let (ty, elements, inner) = self.literal(array)?;
+        let (start, count, stride) = (literal_i64(start)?, literal_i64(count)?, literal_i64(stride)?);
+        let at = |index: i64| usize::try_from(start.checked_add(stride.checked_mul(index)?)?).ok();
+        let elements = (0..count).map(|index| elements.get(at(index)?).cloned()).collect::<Option<_>>()?;
+        Some(Op::ArrayLiteral { ty, elements, inner })
+    }
+
+    /// Written-out arrays behind each other, written out.
+    fn literal_concat(&self, arrays: &[Atom]) -> Option<Op> {
+        let mut parts = arrays.iter().map(|array| self.literal(array));
+        let (ty, mut all, inner) = parts.next()??;
+        for part in parts {
+            let (_, elements, sizes) = part?;
+            if sizes != inner {
+                return None;
+            }
+            all.extend(elements);
+        }
+        (all.len() <= LONGEST_LITERAL).then_some(Op::ArrayLiteral { ty, elements: all, inner })
+    }
+
+    /// A written-out array with an element at a literal place changed, written out.
+    pub(super) fn literal_update(
+        &mut self,
+        array: &Atom,
+        dims: &[SliceDim],
+        value: &Atom,
+        out: &mut Vec<Statement>,
+    ) -> Option<Atom> {
+        let (SliceDim::Index(place), rest) = dims.split_first()? else { return None };
+        let (ty, mut elements, inner) = self.literal(array)?;
+        let place = elements.get_mut(usize::try_from(literal_i64(place)?).ok()?)?;
+        *place = match rest {
+            [] if ty.rank() == 0 => value.clone(),
+            [] => return None,
+            rest => self.literal_update(&place.clone(), rest, value, out)?,
+        };
+        Some(self.new_literal(ty, elements, inner, out))
+    }
+
     /// Notes results of a build that are the same everywhere, or the same as another result.
     pub(super) fn note_elements(&mut self, space: &[Axis], body: &Block, inner: &[Vec<Size>], binders: &[Binder]) {
         for (at, (binder, result)) in binders.iter().zip(&body.results).enumerate() {
@@ -188,4 +285,11 @@ fn is_elsewhere(dims: &[SliceDim], indices: &[Atom]) -> bool {
         (SliceDim::Index(Atom::Const(written)), Atom::Const(read)) => written != read,
         _ => false,
     })
+}
+
+fn literal_i64(atom: &Atom) -> Option<i64> {
+    match atom {
+        Atom::Const(Const::I64(value)) => Some(*value),
+        _ => None,
+    }
 }
