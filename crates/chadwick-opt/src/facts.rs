@@ -145,8 +145,28 @@ impl Facts {
     pub fn is_within(&self, index: &Atom, size: &Atom) -> bool {
         match (index, size) {
             (Atom::Const(Const::I64(index)), Atom::Const(Const::I64(size))) => (0..*size).contains(index),
-            (Atom::Var(var), size) => self.ranges.get(var).is_some_and(|known| self.resolve(known) == *size),
+            (Atom::Var(var), size) => {
+                let runs_over = |var: &Var| self.ranges.get(var).is_some_and(|known| self.resolve(known) == *size);
+                runs_over(var) || self.counter_from_end(index, size).is_some_and(|counter| runs_over(&counter))
+            }
             _ => false,
+        }
+    }
+
+    /// The counter in `size - 1 - counter`.
+    fn counter_from_end(&self, index: &Atom, size: &Atom) -> Option<Var> {
+        let difference = |atom: &Atom| match self.definition(atom)? {
+            Op::Prim(PrimOp::Binary(BinaryOp::Sub, Prim::I64), args) => match args.as_slice() {
+                [left, right] => Some((self.resolve(left), self.resolve(right))),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (last, counter) = difference(index)?;
+        let (whole, one) = difference(&last)?;
+        match counter {
+            Atom::Var(counter) if whole == *size && one == Atom::i64(1) => Some(counter),
+            _ => None,
         }
     }
 
@@ -186,6 +206,11 @@ impl Facts {
         }
         shape[axis] = Some(size);
         self.undo.push(Undo::Size(array, axis));
+    }
+
+    /// The sizes of an array wherever it is in scope.
+    pub fn set_shape(&mut self, array: Var, shape: Vec<Option<Atom>>) {
+        self.shapes.insert(array, shape);
     }
 
     /// The sizes of an atom's axes, as far as they are known.
@@ -271,6 +296,8 @@ impl Facts {
                 shape
             }
             Op::WithAccumulators { init, .. } => init.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
+            // What is known of a carry holds before the loop, too.
+            Op::Loop(parts) => parts.carry.get(at).map(|carry| self.shape(&Atom::Var(carry.var))).unwrap_or_default(),
             _ => Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ mod accumulators;
 mod arrays;
 mod control;
 mod hoist;
+mod shapes;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
@@ -111,6 +112,8 @@ impl Simplify {
         op.for_each_atom_mut(&mut |atom| *atom = self.facts.resolve(atom));
         if let Op::Loop(parts) = &mut op {
             self.drop_constant_carries(&mut binders, parts);
+            self.note_carried_shapes(parts);
+            self.invariant_emits(&mut binders, parts, span).into_iter().for_each(|statement| self.statement(statement, out));
         }
         match self.before(op) {
             Step::Atoms(atoms) => self.name(&binders, atoms),

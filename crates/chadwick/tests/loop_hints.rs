@@ -4,6 +4,7 @@ mod work;
 
 use chadwick::compile::Stage;
 use chadwick::core::Mode;
+use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Error, Limits, Program, Value};
 use work::{count, source, vector, with_gradient};
 
@@ -27,7 +28,9 @@ fn stripmining_changes_no_gradient() {
         };
         let plain = of("");
         for levels in 0..4 {
-            assert_eq!(of(&format!("#[stripmine({levels})]")), plain, "{steps} steps, {levels} levels");
+            // Cotangents may be added up in another order.
+            let found = difference(&of(&format!("#[stripmine({levels})]")), &plain, &Tolerance::uniform(1e-12));
+            assert_eq!(found, None, "{steps} steps, {levels} levels");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A check of `a[i]` in a loop over `i < n` becomes one check of `n` in front of the loop, if the access happens in every iteration. A
 //! check is moved only over loops whose body reaches it without a condition; then it fails exactly when some iteration would.
 
+use super::ranges::Linear;
 use super::{Emitter, Fact, FrameKind};
 use crate::ir::*;
 use chadwick_core::{Const, Prim};
@@ -41,7 +42,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn is_not_negative(&self, exp: &Exp) -> bool {
+    pub(super) fn is_not_negative(&self, exp: &Exp) -> bool {
         match exp {
             Exp::Const(Const::I64(value)) => *value >= 0,
             Exp::Local(local) => {
@@ -83,17 +84,14 @@ impl Emitter<'_, '_> {
 
     /// Whether the index is known to be inside.
     fn is_inside(&self, index: &Exp, dim: &Exp) -> bool {
-        match (index, dim) {
-            (Exp::Const(Const::I64(index)), Exp::Const(Const::I64(dim))) => 0 <= *index && index < dim,
-            (Exp::Local(local), dim) => {
-                let Some(bound) = self.bounds.get(local) else { return false };
-                match (bound.as_i64(), self.representative(dim).as_i64()) {
-                    (Some(bound), Some(dim)) => bound <= dim,
-                    _ => self.same_size(bound, dim),
-                }
-            }
-            _ => false,
+        if let (Exp::Local(local), Some(dim)) = (index, self.representative(dim).as_i64())
+            && let Some(bound) = self.bounds.get(local).and_then(Exp::as_i64)
+        {
+            return bound <= dim;
         }
+        let (Some(index), Some(dim)) = (self.linear(index), self.linear(dim)) else { return false };
+        let room = Linear::constant(1).and_then(|one| dim.minus(&index)?.minus(&one));
+        self.is_at_least_zero(&index) && room.is_some_and(|room| self.is_at_least_zero(&room))
     }
 
     /// Whether an expression means the same outside the frame with the number.
@@ -108,37 +106,58 @@ impl Emitter<'_, '_> {
         if self.is_inside(index, dim) {
             return;
         }
-        let (mut index, mut ranges, mut guards) = (index.clone(), false, Vec::new());
+        // The index at the first iteration of the loops that are crossed, and by how much it grows in them.
+        let (mut first, mut growth) = (self.linear(index), None::<Exp>);
+        let mut guards = Vec::new();
         let mut level = self.frames.len() - 1;
         let mut crossed = None;
         while let FrameKind::Loop { index: counter, bound, .. } = &self.frames[level].kind {
             if !self.defined_outside(dim, level) || guards.iter().any(|guard| !self.defined_outside(guard, level)) {
                 break;
             }
-            match &index {
-                Exp::Local(local) if local == counter && !ranges => {
-                    index = bound.clone();
-                    ranges = true;
-                }
-                other if self.defined_outside(other, level) => {
-                    if bound.as_i64().is_none_or(|bound| bound <= 0) {
-                        guards.push(bound.clone());
-                    }
+            let remains = match &first {
+                Some(first) => first.without(*counter),
+                None if self.defined_outside(index, level) => Linear::default(),
+                None => break,
+            };
+            if remains.locals().any(|local| self.depths[local.0 as usize] > level) {
+                break;
+            }
+            match first.as_ref().map_or(0, |first| first.factor_of(*counter)) {
+                0 => {}
+                1 => {
+                    let more = bound.clone().sub(Exp::i64(1));
+                    growth = Some(growth.map_or(more.clone(), |growth| growth.add(more)));
+                    first = Some(remains);
                 }
                 _ => break,
+            }
+            if bound.as_i64().is_none_or(|bound| bound <= 0) && !guards.contains(bound) {
+                guards.push(bound.clone());
             }
             crossed = Some(level);
             level -= 1;
         }
-        let mut condition = match ranges {
-            true => Exp::test(Test::Less, dim.clone(), index.clone()),
-            false => Exp::test(Test::Outside, index.clone(), dim.clone()),
+        let first = match (first, &growth) {
+            (Some(first), Some(_)) => first.as_exp(),
+            _ => index.clone(),
         };
-        for guard in guards {
-            condition = Exp::test(Test::Less, Exp::i64(0), guard).and(condition);
-        }
-        // Of a range, the first index outside is the size itself.
-        let reported = if ranges { dim.clone() } else { index };
+        let outside = |index: &Exp| Exp::test(Test::Outside, index.clone(), dim.clone());
+        let (condition, reported) = match growth {
+            None => (outside(&first), first),
+            Some(growth) => {
+                let last = first.clone().add(growth);
+                let condition = match first.as_i64() {
+                    Some(0) => outside(&last),
+                    _ => outside(&first).or(outside(&last)),
+                };
+                // The index grows by one at a time: the first that is too large is the size itself.
+                let is_first = Box::new(outside(&first));
+                (condition, Exp::Select(is_first, Box::new(first), Box::new(dim.clone())))
+            }
+        };
+        let condition =
+            guards.into_iter().fold(condition, |condition, guard| Exp::test(Test::Less, Exp::i64(0), guard).and(condition));
         let site = self.site();
         let stm = Stm::Fail { condition, kind: FailKind::Index, values: vec![reported, dim.clone()], site };
         match crossed.map(|level| &mut self.frames[level].kind) {

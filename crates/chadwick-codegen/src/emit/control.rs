@@ -6,8 +6,8 @@ use crate::SiteKind;
 use crate::ir::*;
 use crate::liveness::Deaths;
 use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, CompareOp, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp,
-    Statement, Type, UnaryOp, Var,
+    Arm, Atom, BinaryOp, Binder, Block, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp, Statement,
+    Type, UnaryOp, Var,
 };
 
 /// A branch that has been emitted, and its results, which have references of their own.
@@ -28,6 +28,11 @@ struct Checkpoint {
 impl<'p> Emitter<'_, 'p> {
     pub(super) fn operation(&mut self, statement: &'p Statement, deaths: &Deaths) {
         let binders = &statement.binders;
+        if let ([binder], Op::Prim(..) | Op::If { .. }) = (binders.as_slice(), &statement.op)
+            && binder.ty == Type::BOOL
+        {
+            self.conditions.insert(binder.var, &statement.op);
+        }
         match &statement.op {
             Op::Copy(atoms) => {
                 for (binder, atom) in binders.iter().zip(atoms) {
@@ -152,11 +157,11 @@ impl<'p> Emitter<'_, 'p> {
             }
         }
         let Some(binder) = binders.first() else { return };
-        if let (PrimOp::Compare(CompareOp::Equal, Prim::I64), [left, right]) = (op, exps.as_slice()) {
-            self.size_tests.insert(binder.var, (left.clone(), right.clone()));
-        }
         let name = self.var_name(binder.var);
-        let value = self.bind(&name, Ty::Prim(op.result()), Exp::Prim(op, exps));
+        let value = self.bind(&name, Ty::Prim(op.result()), Exp::Prim(op, exps.clone()));
+        if let Exp::Local(local) = value {
+            self.note_sum(local, op, &exps);
+        }
         self.set(binder.var, Value::Scalar(value));
     }
 
@@ -177,11 +182,7 @@ impl<'p> Emitter<'_, 'p> {
         self.push(Stm::Fail { condition: Exp::Const(Const::Bool(true)), kind, values: Vec::new(), site });
         let then = self.close_branch();
         self.push(Stm::If { condition: fails, then, otherwise: Vec::new() });
-        if let Atom::Var(var) = condition
-            && let Some((left, right)) = self.size_tests.get(var).cloned()
-        {
-            self.learn_equal(&left, &right);
-        }
+        self.learn(condition, true);
     }
 
     /// Writes a value to the stream for the host.
@@ -216,9 +217,11 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     fn conditional(&mut self, binders: &[Binder], condition: &Atom, then: &'p Block, otherwise: &'p Block, deaths: &Deaths) {
+        let mut branches = vec![
+            self.branch(then, at_entry(deaths, 0), |emitter| emitter.learn(condition, true)),
+            self.branch(otherwise, at_entry(deaths, 1), |emitter| emitter.learn(condition, false)),
+        ];
         let condition = self.scalar(condition);
-        let mut branches =
-            vec![self.branch(then, at_entry(deaths, 0), |_| {}), self.branch(otherwise, at_entry(deaths, 1), |_| {})];
         // Where both sides are a few cheap operations that cannot fail, both are done and one is chosen: loops stay straight.
         let work: usize = branches.iter().flat_map(|branch| &branch.stms).map(speculative_work).sum();
         let scalars = |branch: &Branch| branch.values.iter().all(|value| matches!(value, Value::Scalar(_)));
@@ -446,6 +449,7 @@ impl<'p> Emitter<'_, 'p> {
         self.sums.retain(remains);
         self.accumulators.retain(|accumulator| remains(&accumulator.data));
         self.bounds.retain(|local, _| remains(local));
+        self.sums_of_indices.retain(|local, _| remains(local));
         self.rows.retain(|local, _| remains(local));
         for (frame, before) in self.frames.iter_mut().zip(to.before) {
             if let FrameKind::Loop { before: hoisted, .. } = &mut frame.kind {

@@ -11,6 +11,7 @@ mod collect;
 mod contraction;
 mod control;
 mod forms;
+mod ranges;
 
 use crate::borrow::Owned;
 use crate::ir::*;
@@ -127,6 +128,7 @@ enum Fact {
     /// The local is the other value, or zero where that is negative.
     Clamped(Local, Exp),
     NotNegative(Local),
+    AtLeastZero(ranges::Linear),
 }
 
 /// Operands of a statement, or results of a block: who may take what.
@@ -152,8 +154,10 @@ pub(crate) struct Emitter<'s, 'p> {
     facts: Vec<Fact>,
     not_negative: FxHashSet<Local>,
     bounds: FxHashMap<Local, Exp>,
-    /// Boolean variables that say whether two sizes are equal.
-    size_tests: FxHashMap<Var, (Exp, Exp)>,
+    /// How boolean variables come about.
+    conditions: FxHashMap<Var, &'p core::Op>,
+    /// Locals that are sums of sizes and counters.
+    sums_of_indices: FxHashMap<Local, ranges::Linear>,
     destinations: FxHashMap<Var, Destination>,
     /// Pointers to rows of arrays under construction, with the pointer to the whole.
     rows: FxHashMap<Local, Exp>,
@@ -189,7 +193,8 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         facts: Vec::new(),
         not_negative: FxHashSet::default(),
         bounds: FxHashMap::default(),
-        size_tests: FxHashMap::default(),
+        conditions: FxHashMap::default(),
+        sums_of_indices: FxHashMap::default(),
         destinations: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,

@@ -73,21 +73,34 @@ impl Simplify {
                 }
             }
         }
-        if !changed {
+        let used = |handle: &Binder| kept.iter().any(|statement| uses(&statement.op, &FxHashSet::from_iter([handle.var])));
+        let used: Vec<bool> = handles.iter().map(used).collect();
+        if !changed && used.iter().all(|used| *used) {
             let statements = before.into_iter().chain(kept).collect();
             return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results: body.results } });
         }
         if kept.is_empty() {
             return Step::Splice(Block { statements: before, results: sums.into_iter().chain(body.results).collect() });
         }
-        let result_types = body.results.iter().map(|result| self.facts.type_of(result).unwrap_or(Type::BOOL));
-        let types: Vec<Type> = sums.iter().map(|sum| self.facts.type_of(sum).unwrap_or(Type::BOOL)).chain(result_types).collect();
-        let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh("", ty)).collect();
-        let results = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
+        // What nobody adds to any more is its sum so far; the others stay open.
+        let mut results = sums.clone();
+        let (mut open, mut starts, mut binders) = (Vec::new(), Vec::new(), Vec::new());
+        for ((handle, sum), result) in
+            handles.into_iter().zip(sums).zip(&mut results).zip(used).filter_map(|(it, used)| used.then_some(it))
+        {
+            let binder = self.fresh("", self.facts.type_of(&sum).unwrap_or(Type::BOOL));
+            *result = Atom::Var(binder.var);
+            open.push(handle);
+            starts.push(sum);
+            binders.push(binder);
+        }
+        for result in &body.results {
+            let binder = self.fresh("", self.facts.type_of(result).unwrap_or(Type::BOOL));
+            results.push(Atom::Var(binder.var));
+            binders.push(binder);
+        }
         let rest = Block { statements: kept, results: body.results };
-        // It is not looked at again: there is nothing more to lift.
-        let handles: Vec<Binder> = handles;
-        let op = Op::WithAccumulators { handles, init: sums, body: rest };
+        let op = Op::WithAccumulators { handles: open, init: starts, body: rest };
         before.push(Statement { binders, op, span: Span::default() });
         Step::Splice(Block { statements: before, results })
     }

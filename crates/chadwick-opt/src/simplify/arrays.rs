@@ -78,11 +78,8 @@ impl Simplify {
         if indices.is_empty() {
             return Step::Atoms(vec![array]);
         }
-        let within = |sizes: &[Option<Atom>], indices: &[Atom]| {
-            let is_within =
-                |(index, size): (&Atom, &Option<Atom>)| size.as_ref().is_some_and(|it| self.facts.is_within(index, it));
-            indices.iter().zip(sizes).all(is_within)
-        };
+        // An index below a size says that the size is a length.
+        let within = |(axis, index): (&Axis, &Atom)| self.facts.is_within(index, &self.facts.resolve(&axis.size));
         match self.facts.definition(&array) {
             Some(Op::Index { array: inner, indices: first }) => {
                 let inner = self.facts.resolve(inner);
@@ -118,9 +115,7 @@ impl Simplify {
                 if same { Step::Atoms(vec![self.facts.resolve(value)]) } else { Step::Op(Op::Index { array, indices }) }
             }
             Some(Op::Build { space, body, .. })
-                if body.statements.is_empty()
-                    && space.len() <= indices.len()
-                    && within(&self.facts.shape(&array)[..space.len()], &indices[..space.len()]) =>
+                if body.statements.is_empty() && space.len() <= indices.len() && space.iter().zip(&indices).all(within) =>
             {
                 let result = match &body.results[..] {
                     [Atom::Var(var)] => match space.iter().position(|axis| axis.var == *var) {
@@ -223,11 +218,27 @@ impl Simplify {
         Some(self.new_literal(ty, elements, inner, out))
     }
 
-    /// Notes results of a build that are the same everywhere, or the same as another result.
+    /// The array of which the result of a build is a copy, element by element.
+    fn copied(&self, space: &[Axis], body: &Block, result: &Atom) -> Option<Atom> {
+        let statement = body.statements.iter().find(|it| it.binders.iter().any(|binder| Atom::Var(binder.var) == *result))?;
+        let Op::Index { array, indices } = &statement.op else { return None };
+        let in_order =
+            indices.len() == space.len() && space.iter().zip(indices).all(|(axis, index)| *index == Atom::Var(axis.var));
+        let is_own = body.statements.iter().flat_map(|it| &it.binders).any(|binder| Atom::Var(binder.var) == *array);
+        let shape = self.facts.shape(array);
+        let same = |(axis, size): (&Axis, &Option<Atom>)| size.as_ref() == Some(&self.facts.resolve(&axis.size));
+        (in_order && !is_own && space.iter().zip(&shape).all(same)).then(|| array.clone())
+    }
+
+    /// Notes results of a build that are the same everywhere, the same as another result, or copies of an array.
     pub(super) fn note_elements(&mut self, space: &[Axis], body: &Block, inner: &[Vec<Size>], binders: &[Binder]) {
         for (at, (binder, result)) in binders.iter().zip(&body.results).enumerate() {
             if let Some(first) = body.results[..at].iter().position(|other| other == result) {
                 self.facts.replace(binder.var, Atom::Var(binders[first].var));
+                continue;
+            }
+            if let Some(array) = self.copied(space, body, result) {
+                self.facts.replace(binder.var, array);
                 continue;
             }
             let is_bound = |var: &Var| body.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == *var);
@@ -241,18 +252,10 @@ impl Simplify {
 
     pub(super) fn build(&mut self, op: Op) -> Step {
         let Op::Build { space, body, inner } = op else { return Step::Op(op) };
-        // Element by element the same array.
-        if let ([statement], [Atom::Var(result)]) = (body.statements.as_slice(), body.results.as_slice())
-            && let Op::Index { array, indices } = &statement.op
-            && statement.binders.first().is_some_and(|binder| binder.var == *result)
-            && indices.len() == space.len()
-            && space.iter().zip(indices).all(|(axis, index)| *index == Atom::Var(axis.var))
-            && !space.iter().any(|axis| *array == Atom::Var(axis.var))
+        if let [result] = body.results.as_slice()
+            && let Some(array) = self.copied(&space, &body, result)
         {
-            let shape = self.facts.shape(array);
-            if space.iter().zip(&shape).all(|(axis, size)| size.as_ref() == Some(&self.facts.resolve(&axis.size))) {
-                return Step::Atoms(vec![array.clone()]);
-            }
+            return Step::Atoms(vec![array]);
         }
         // A build of nothing but a build is one build over both spaces.
         if let [statement] = body.statements.as_slice()

@@ -1,7 +1,12 @@
 //! Branches whose way is known, and loops that carry nothing new.
 
+use super::hoist::can_fail;
 use super::{Simplify, Step};
-use chadwick_core::{Arm, Atom, Binder, Block, Const, Loop, LoopForm, Op, Prim, PrimOp, UnaryOp};
+use chadwick_core::{
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Const, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type, UnaryOp, Var,
+};
+use chadwick_source::Span;
+use rustc_hash::FxHashSet;
 
 impl Simplify {
     /// A carry that never changes is its initial value, inside and after the loop.
@@ -20,6 +25,41 @@ impl Simplify {
             self.facts.replace(carry.var, initial.clone());
             self.facts.replace(binders.remove(at).var, initial);
         }
+    }
+
+    /// What a loop emits in every iteration alike is no part of it: the array of copies is made beside it. Of what remains, sizes that are
+    /// known are stated.
+    pub(super) fn invariant_emits(&mut self, binders: &mut Vec<Binder>, parts: &mut Loop, span: Span) -> Vec<Statement> {
+        let LoopForm::For { index, bound } = &parts.form else { return Vec::new() };
+        if index.ty != Type::I64 {
+            return Vec::new();
+        }
+        let (carried, counted) = (parts.carry.len(), usize::from(parts.counted));
+        let made = parts.body.statements.iter().flat_map(|statement| &statement.binders);
+        let inside: FxHashSet<Var> = made.chain(&parts.carry).chain([index]).map(|binder| binder.var).collect();
+        let bound = bound.clone();
+        let mut moved = Vec::new();
+        for at in (0..parts.emits.len()).rev() {
+            let value = self.facts.resolve(&parts.body.results[carried + at]);
+            let is_inside = |atom: &Atom| matches!(atom, Atom::Var(var) if inside.contains(var));
+            for (size, known) in parts.emits[at].iter_mut().zip(self.facts.shape(&value)) {
+                if let (Size::FromValue, Some(known)) = (&size, known.filter(|known| !is_inside(known))) {
+                    *size = Size::Known(known);
+                }
+            }
+            let is_scalar = self.facts.type_of(&value).is_some_and(|ty| ty.as_prim().is_some());
+            if !is_scalar || is_inside(&value) {
+                continue;
+            }
+            parts.emits.remove(at);
+            parts.body.results.remove(carried + at);
+            let binder = binders.remove(carried + counted + at);
+            let axis = Axis { var: self.fresh("i", Type::I64).var, size: bound.clone() };
+            let body = Block { statements: Vec::new(), results: vec![value] };
+            let op = Op::Build { space: vec![axis], body, inner: vec![Vec::new()] };
+            moved.push(Statement { binders: vec![binder], op, span });
+        }
+        moved
     }
 
     pub(super) fn control(&mut self, op: Op) -> Step {
@@ -95,9 +135,48 @@ impl Simplify {
                 if empty && then.results == [Atom::bool(false)] && otherwise.results == [Atom::bool(true)] {
                     return self.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![condition]);
                 }
-                Step::Op(Op::If { condition, then, otherwise })
+                match (then.results.as_slice(), otherwise.results.as_slice()) {
+                    ([Atom::Const(Const::Bool(value))], [_]) if is_cheap(&otherwise) => {
+                        self.logical(condition, *value, !value, otherwise)
+                    }
+                    ([_], [Atom::Const(Const::Bool(value))]) if is_cheap(&then) => self.logical(condition, *value, *value, then),
+                    _ => Step::Op(Op::If { condition, then, otherwise }),
+                }
             }
             other => Step::Op(other),
         }
     }
+
+    /// A boolean that is `value` if the condition holds, or does not (`negated`), and the result of the block otherwise. Both are computed.
+    fn logical(&mut self, condition: Atom, value: bool, negated: bool, rest: Block) -> Step {
+        let Block { mut statements, results } = rest;
+        let mut add = |pass: &mut Self, op: PrimOp, args: Vec<Atom>| {
+            let binder = pass.fresh("", Type::BOOL);
+            let atom = Atom::Var(binder.var);
+            statements.push(Statement { binders: vec![binder], op: Op::Prim(op, args), span: Span::default() });
+            atom
+        };
+        let condition = if negated { add(self, PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![condition]) } else { condition };
+        let op = if value { BinaryOp::Or } else { BinaryOp::And };
+        let args = [condition].into_iter().chain(results).collect();
+        let result = add(self, PrimOp::Binary(op, Prim::Bool), args);
+        Step::Splice(Block { statements, results: vec![result] })
+    }
+}
+
+/// Whether a block is no more than a few comparisons and sums of integers, which cost less than a jump.
+fn is_cheap(block: &Block) -> bool {
+    const MOST: usize = 4;
+    let is_cheap = |op: &Op| match op {
+        Op::Prim(prim, args) => {
+            let light = match prim {
+                PrimOp::Compare(..) | PrimOp::Unary(UnaryOp::Not | UnaryOp::Negate, _) => true,
+                PrimOp::Binary(op, prim) => !prim.is_float() && *op != BinaryOp::Pow,
+                _ => false,
+            };
+            light && !can_fail(*prim, args)
+        }
+        _ => false,
+    };
+    block.statements.len() <= MOST && block.statements.iter().all(|statement| is_cheap(&statement.op))
 }

@@ -90,7 +90,7 @@ impl Simplify {
     }
 }
 
-fn can_fail(op: PrimOp, args: &[Atom]) -> bool {
+pub(super) fn can_fail(op: PrimOp, args: &[Atom]) -> bool {
     match op {
         PrimOp::Binary(BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem | BinaryOp::Pow, prim) => {
             !prim.is_float() && !matches!(args.get(1), Some(Atom::Const(value)) if *value != Const::zero(prim))

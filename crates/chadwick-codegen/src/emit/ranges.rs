@@ -1,0 +1,184 @@
+//! What comparisons say about indices.
+//!
+//! Sizes and indices are seen as sums of locals with small factors. A condition that holds in a branch, the range of a counter and the sign of a
+//! size are facts of the form "this sum is not negative"; another sum is not negative if it is made of such facts.
+
+use super::{Emitter, Fact};
+use crate::ir::*;
+use chadwick_core::{Atom, BinaryOp, Block, CompareOp, Const, Op, Prim, PrimOp, UnaryOp};
+
+/// The largest factor and constant of a sum: with sizes that fit into memory nothing overflows.
+const LARGEST: i64 = 1 << 24;
+/// How many facts may be put together, and how many of the last ones are looked at.
+const DEEPEST: usize = 3;
+const MOST_FACTS: usize = 24;
+
+/// Locals with factors, ordered and none of them zero, and a constant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Linear {
+    terms: Vec<(Local, i64)>,
+    constant: i64,
+}
+
+impl Linear {
+    pub fn constant(value: i64) -> Option<Linear> {
+        (-LARGEST..=LARGEST).contains(&value).then_some(Linear { terms: Vec::new(), constant: value })
+    }
+
+    fn local(local: Local) -> Linear {
+        Linear { terms: vec![(local, 1)], constant: 0 }
+    }
+
+    /// `self + factor * other`.
+    fn plus(&self, factor: i64, other: &Linear) -> Option<Linear> {
+        let small = |value: i64| (-LARGEST..=LARGEST).contains(&value).then_some(value);
+        let mut terms = self.terms.clone();
+        for (local, own) in &other.terms {
+            let more = own.checked_mul(factor)?;
+            match terms.iter_mut().find(|(known, _)| known == local) {
+                Some((_, known)) => *known += small(more)?,
+                None => terms.push((*local, small(more)?)),
+            }
+        }
+        terms.retain(|(_, factor)| *factor != 0);
+        terms.sort_unstable();
+        let constant = small(self.constant.checked_add(other.constant.checked_mul(factor)?)?)?;
+        terms.iter().all(|(_, factor)| small(*factor).is_some()).then_some(Linear { terms, constant })
+    }
+
+    pub fn minus(&self, other: &Linear) -> Option<Linear> {
+        self.plus(-1, other)
+    }
+
+    fn less_one(&self) -> Option<Linear> {
+        self.plus(-1, &Linear { terms: Vec::new(), constant: 1 })
+    }
+
+    pub fn factor_of(&self, local: Local) -> i64 {
+        self.terms.iter().find(|(known, _)| *known == local).map_or(0, |(_, factor)| *factor)
+    }
+
+    /// Without the local.
+    pub fn without(&self, local: Local) -> Linear {
+        let terms = self.terms.iter().filter(|(known, _)| *known != local).copied().collect();
+        Linear { terms, constant: self.constant }
+    }
+
+    pub fn locals(&self) -> impl Iterator<Item = Local> {
+        self.terms.iter().map(|(local, _)| *local)
+    }
+
+    pub fn as_exp(&self) -> Exp {
+        self.terms.iter().fold(Exp::i64(self.constant), |sum, (local, factor)| {
+            let local = Exp::Local(*local);
+            match factor {
+                -1 => sum.sub(local),
+                factor => local.mul(Exp::i64(*factor)).add(sum),
+            }
+        })
+    }
+}
+
+impl<'p> Emitter<'_, 'p> {
+    /// An expression as a sum, if it is one.
+    pub(super) fn linear(&self, exp: &Exp) -> Option<Linear> {
+        match self.representative(exp) {
+            Exp::Const(Const::I64(value)) => Linear::constant(value),
+            Exp::Local(local) => Some(self.sums_of_indices.get(&local).cloned().unwrap_or_else(|| Linear::local(local))),
+            _ => None,
+        }
+    }
+
+    /// Remembers the sum that a local is, if it cannot overflow: all parts are sizes and counters.
+    pub(super) fn note_sum(&mut self, local: Local, op: PrimOp, args: &[Exp]) {
+        let (PrimOp::Binary(op, Prim::I64), [left, right]) = (op, args) else { return };
+        let (Some(left), Some(right)) = (self.linear(left), self.linear(right)) else { return };
+        let sum = match op {
+            BinaryOp::Add => left.plus(1, &right),
+            BinaryOp::Sub => left.minus(&right),
+            BinaryOp::Mul if left.terms.is_empty() => Linear::default().plus(left.constant, &right),
+            BinaryOp::Mul if right.terms.is_empty() => Linear::default().plus(right.constant, &left),
+            _ => None,
+        };
+        if let Some(sum) = sum.filter(|sum| sum.locals().all(|local| self.not_negative.contains(&local))) {
+            self.sums_of_indices.insert(local, sum);
+        }
+    }
+
+    /// From here on, as long as the frame is open, the condition is known.
+    pub(super) fn learn(&mut self, condition: &Atom, truth: bool) {
+        let Atom::Var(var) = condition else { return };
+        let Some(op) = self.conditions.get(var).copied() else { return };
+        match op {
+            Op::Prim(PrimOp::Compare(compare, Prim::I64), args) => self.learn_comparison(*compare, args, truth),
+            Op::Prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), args) => args.iter().for_each(|arg| self.learn(arg, !truth)),
+            Op::Prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), args) if truth => {
+                args.iter().for_each(|arg| self.learn(arg, true))
+            }
+            Op::Prim(PrimOp::Binary(BinaryOp::Or, Prim::Bool), args) if !truth => {
+                args.iter().for_each(|arg| self.learn(arg, false))
+            }
+            // Both of `a && b`, neither of `a || b`.
+            Op::If { condition, then, otherwise } => {
+                let is = |block: &Block, value: bool| block.results == [Atom::bool(value)];
+                if is(otherwise, !truth) {
+                    self.learn(condition, true);
+                    then.results.iter().for_each(|result| self.learn(result, truth));
+                } else if is(then, !truth) {
+                    self.learn(condition, false);
+                    otherwise.results.iter().for_each(|result| self.learn(result, truth));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_comparison(&mut self, compare: CompareOp, args: &[Atom], truth: bool) {
+        let [left, right] = args else { return };
+        let (left, right) = (self.scalar(left), self.scalar(right));
+        if compare == CompareOp::Equal && truth {
+            self.learn_equal(&left, &right);
+        }
+        let (Some(left), Some(right)) = (self.linear(&left), self.linear(&right)) else { return };
+        let (Some(less), Some(more)) = (left.minus(&right), right.minus(&left)) else { return };
+        let known = match (compare, truth) {
+            (CompareOp::Less, true) => more.less_one(),
+            (CompareOp::Less, false) | (CompareOp::Equal, true) => Some(less),
+            (CompareOp::LessEqual, true) => Some(more),
+            (CompareOp::LessEqual, false) => less.less_one(),
+            (CompareOp::Equal, false) if self.is_at_least_zero(&less) => less.less_one(),
+            (CompareOp::Equal, false) if self.is_at_least_zero(&more) => more.less_one(),
+            (CompareOp::Equal, false) => None,
+        };
+        self.facts.extend(known.map(Fact::AtLeastZero));
+    }
+
+    /// Whether a sum is known not to be negative.
+    pub(super) fn is_at_least_zero(&self, sum: &Linear) -> bool {
+        self.follows(sum, DEEPEST)
+    }
+
+    fn follows(&self, sum: &Linear, depth: usize) -> bool {
+        let is_positive = |(local, factor): &(Local, i64)| *factor > 0 && self.is_not_negative(&Exp::Local(*local));
+        if sum.constant >= 0 && sum.terms.iter().all(is_positive) {
+            return true;
+        }
+        if depth == 0 {
+            return false;
+        }
+        let follows_from = |known: &Linear| {
+            let shares = sum.terms.iter().any(|(local, factor)| known.factor_of(*local).signum() == factor.signum());
+            shares && sum.minus(known).is_some_and(|rest| self.follows(&rest, depth - 1))
+        };
+        let known = self.facts.iter().rev().filter_map(|fact| match fact {
+            Fact::AtLeastZero(known) => Some(known),
+            _ => None,
+        });
+        // A counter is less than its bound.
+        let of_counters = sum.locals().filter_map(|local| {
+            let bound = self.linear(self.bounds.get(&local)?)?;
+            bound.minus(&Linear::local(local))?.less_one()
+        });
+        known.take(MOST_FACTS).any(follows_from) || of_counters.collect::<Vec<_>>().iter().any(follows_from)
+    }
+}
