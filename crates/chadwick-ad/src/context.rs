@@ -392,8 +392,7 @@ impl<'p> Context<'p> {
         &mut self,
         derivative: &Derivative,
         incoming: &Atom,
-        operands: &[Atom],
-        result: &Atom,
+        applied: &Applied<'_>,
         to: Prim,
         span: Span,
     ) -> Option<Atom> {
@@ -406,7 +405,7 @@ impl<'p> Context<'p> {
             }
             Derivative::Scale(partial) => {
                 let prim = self.type_of(incoming).as_prim()?;
-                let factor = self.partial(partial, operands, result, span);
+                let factor = self.partial(partial, applied, span);
                 Some(self.prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![incoming.clone(), factor], span))
             }
             Derivative::Convert => {
@@ -420,24 +419,32 @@ impl<'p> Context<'p> {
     }
 
     /// The value of a partial derivative.
-    pub fn partial(&mut self, partial: &Partial, operands: &[Atom], result: &Atom, span: Span) -> Atom {
+    pub fn partial(&mut self, partial: &Partial, applied: &Applied<'_>, span: Span) -> Atom {
         match partial {
-            Partial::Operand(index) => operands.get(*index).cloned().unwrap_or(Atom::i64(0)),
-            Partial::Result => result.clone(),
+            Partial::Operand(index) => applied.operands.get(*index).cloned().unwrap_or(Atom::i64(0)),
+            Partial::Result => applied.result.clone(),
             Partial::Constant(constant) => Atom::Const(*constant),
             Partial::Apply(op, args) => {
-                let args = args.iter().map(|arg| self.partial(arg, operands, result, span)).collect();
-                self.prim(*op, args, span)
+                let args: Vec<Atom> = args.iter().map(|arg| self.partial(arg, applied, span)).collect();
+                // The inverse of an inverse's operand is the result itself.
+                if *op == applied.op && args == applied.operands { applied.result.clone() } else { self.prim(*op, args, span) }
             }
             Partial::Select(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                let condition = self.partial(condition, operands, result, span);
-                let then = self.block(|context| vec![context.partial(then, operands, result, span)]);
-                let otherwise = self.block(|context| vec![context.partial(otherwise, operands, result, span)]);
+                let condition = self.partial(condition, applied, span);
+                let then = self.block(|context| vec![context.partial(then, applied, span)]);
+                let otherwise = self.block(|context| vec![context.partial(otherwise, applied, span)]);
                 self.emit_one(Op::If { condition, then, otherwise }, span)
             }
         }
     }
+}
+
+/// A primitive operation with what goes in and comes out.
+pub struct Applied<'a> {
+    pub op: PrimOp,
+    pub operands: &'a [Atom],
+    pub result: &'a Atom,
 }
 
 /// An array in a box, so that arrays of different sizes can stand in one array.

@@ -3,7 +3,7 @@
 //! A statement is followed by, or widened to, one that also computes the tangents of its results. Blocks, lambdas and functions return
 //! their results first and then the tangents of those results that are active. Which variables are active is known beforehand.
 
-use crate::context::Context;
+use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Statement, Type, Var};
 use chadwick_source::{Name, Span};
@@ -129,7 +129,13 @@ impl Forward<'_, '_> {
                 let mut total: Option<Atom> = None;
                 for (derivative, arg) in op.derivatives().iter().zip(args) {
                     let Some(incoming) = self.tangent(arg).filter(|_| *derivative != Derivative::Zero) else { continue };
-                    let part = self.context.pass(derivative, &incoming, args, &result, op.result(), span);
+                    let part = self.context.pass(
+                        derivative,
+                        &incoming,
+                        &Applied { op: *op, operands: args, result: &result },
+                        op.result(),
+                        span,
+                    );
                     total = match (total, part) {
                         (Some(total), Some(part)) => Some(self.context.sum(total, part, span)),
                         (total, part) => total.or(part),

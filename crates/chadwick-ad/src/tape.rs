@@ -65,6 +65,7 @@ impl Context<'_> {
                 saved.push(var);
             }
         }
+        cheap.one_step_from(&mut saved, &mut again);
         let mut again: Vec<usize> = again.into_iter().collect();
         again.sort_unstable();
         for statement in again.iter().map(|at| &forward[*at]) {
@@ -463,6 +464,30 @@ impl Cheap<'_> {
         };
         self.known.insert(var, is_cheap);
         is_cheap
+    }
+
+    /// Of what is to be kept, makes again what is one light operation away from the rest.
+    fn one_step_from(&mut self, saved: &mut Vec<Var>, again: &mut FxHashSet<usize>) {
+        let mut last_first: Vec<(usize, Var)> =
+            saved.iter().filter_map(|var| Some((*self.definitions.get(var)?, *var))).collect();
+        last_first.sort_unstable_by(|a, b| b.cmp(a));
+        for (at, var) in last_first {
+            let Op::Prim(op, args) = &self.forward[at].op else { continue };
+            let at_hand = |atom: &Atom| matches!(atom, Atom::Var(arg) if saved.contains(arg)) || self.atom(atom);
+            if !op.is_light() || !args.iter().all(at_hand) {
+                continue;
+            }
+            saved.retain(|it| *it != var);
+            again.insert(at);
+            for arg in args {
+                if let Atom::Var(arg) = arg
+                    && !saved.contains(arg)
+                    && !self.given.contains(arg)
+                {
+                    self.statements_for(*arg, again);
+                }
+            }
+        }
     }
 
     /// Whether each element of a build costs no more than reading it back: a few light operations on what is there anyway.

@@ -76,6 +76,12 @@ static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_el
   return chunks < 1 ? 1 : (int32_t)chunks;
 }
 
+/* The same for a loop whose iterations go side by side: every chunk has some of them. */
+static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
+  int64_t most = length / 8;
+  return chunks <= most ? chunks : most < 1 ? 1 : (int32_t)most;
+}
+
 /* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. */
 static void cw_run_chunks(cw_team *team, cw_context *ctx) {
   for (;;) {

@@ -118,6 +118,8 @@ pub enum Mark {
     Independent,
     /// Independent but for these accumulators, whose operation is associative and commutative.
     Reduction(Vec<(Combine, Local)>),
+    /// The same, around one loop that must run in order but as often in every iteration: several iterations go side by side.
+    Lanes(Vec<(Combine, Local)>, SiteId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,6 +364,13 @@ pub struct Function {
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,
+}
+
+impl Ty {
+    /// Whether several iterations can each have a value of the type side by side.
+    pub fn has_lanes(&self) -> bool {
+        matches!(self, Ty::Prim(prim) if *prim != Prim::F16)
+    }
 }
 
 impl Exp {

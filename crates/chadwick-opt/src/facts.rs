@@ -2,7 +2,7 @@
 //! have been computed already.
 
 use chadwick_core::visit::variable_types;
-use chadwick_core::{Atom, BinaryOp, Const, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
+use chadwick_core::{Atom, BinaryOp, Const, LoopForm, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression that may be computed once.
@@ -296,8 +296,16 @@ impl Facts {
                 shape
             }
             Op::WithAccumulators { init, .. } => init.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
-            // What is known of a carry holds before the loop, too.
-            Op::Loop(parts) => parts.carry.get(at).map(|carry| self.shape(&Atom::Var(carry.var))).unwrap_or_default(),
+            Op::Loop(parts) => match (parts.carry.get(at), &parts.form) {
+                // What is known of a carry holds before the loop, too.
+                (Some(carry), _) => self.shape(&Atom::Var(carry.var)),
+                (None, LoopForm::For { index, bound }) if index.ty == Type::I64 => {
+                    let inner = at.checked_sub(parts.carry.len() + usize::from(parts.counted)).and_then(|at| parts.emits.get(at));
+                    let inner = inner.map(|sizes| stated(sizes)).unwrap_or_default();
+                    [vec![self.length(bound)], inner].concat()
+                }
+                _ => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }

@@ -111,6 +111,7 @@ impl Simplify {
         let Statement { mut binders, mut op, span } = statement;
         op.for_each_atom_mut(&mut |atom| *atom = self.facts.resolve(atom));
         if let Op::Loop(parts) = &mut op {
+            self.count_from_zero(parts, span, out);
             self.drop_constant_carries(&mut binders, parts);
             self.note_carried_shapes(parts);
             self.invariant_emits(&mut binders, parts, span).into_iter().for_each(|statement| self.statement(statement, out));

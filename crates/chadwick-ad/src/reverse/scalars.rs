@@ -1,7 +1,7 @@
 //! Duals of primitive operations, constructors and views of arrays.
 
 use super::{Cotangents, Reverse};
-use crate::context::Context;
+use crate::context::{Applied, Context};
 use chadwick_core::{Arm, Atom, Binder, Block, Const, Op, PrimOp, SliceDim, Statement};
 use chadwick_source::Span;
 
@@ -16,12 +16,12 @@ impl Reverse<'_, '_> {
     ) {
         let span = statement.span;
         let (Some(Some(incoming)), Some(binder)) = (incoming.into_iter().next(), statement.binders.first()) else { return };
-        let result = Atom::Var(binder.var);
+        let applied = Applied { op, operands: args, result: &Atom::Var(binder.var) };
         for ((derivative, arg), operand) in op.derivatives().iter().zip(args).zip(op.operands()) {
             if !self.is_active(arg) {
                 continue;
             }
-            if let Some(contribution) = self.context.pass(derivative, &incoming, args, &result, operand, span) {
+            if let Some(contribution) = self.context.pass(derivative, &incoming, &applied, operand, span) {
                 self.add(cotangents, arg, contribution, span);
             }
         }

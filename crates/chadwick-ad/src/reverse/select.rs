@@ -4,6 +4,7 @@
 //! element is made once more there: that one iteration is what reverse mode sees. Nothing is recorded but the index.
 
 use super::Reverse;
+use crate::context::Applied;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Lambda, Op, Prim, PrimOp, Statement, Type};
 use chadwick_source::Span;
@@ -101,7 +102,7 @@ impl Reverse<'_, '_> {
         let derivatives = prim.derivatives();
         let Some(Derivative::Scale(Partial::Select(parts))) = derivatives.first() else { return None };
         self.context.b.push_block();
-        let condition = self.context.partial(&parts[0], &operands, &operands[0], span);
+        let condition = self.context.partial(&parts[0], &Applied { op: *prim, operands: &operands, result: &operands[0] }, span);
         let [left, right] = operands;
         let branch = |operand: Atom| Block { statements: Vec::new(), results: vec![operand] };
         let op = Op::If { condition, then: branch(left), otherwise: branch(right) };

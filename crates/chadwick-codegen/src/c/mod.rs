@@ -1,5 +1,6 @@
 //! Loop IR as C text.
 
+mod lanes;
 mod parallel;
 mod prims;
 mod sums;
@@ -44,6 +45,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             chunks_count: 0,
             arrays: &mut arrays,
             indent: 1,
+            in_lanes: FxHashSet::default(),
         };
         printer.function(memos.iter().position(|memo| memo == number));
     }
@@ -157,6 +159,8 @@ struct Printer<'a> {
     chunks_count: usize,
     arrays: &'a mut sums::Arrays,
     indent: usize,
+    /// Locals that are arrays with a place for each lane, where lanes are printed.
+    in_lanes: FxHashSet<Local>,
 }
 
 impl Printer<'_> {
@@ -235,7 +239,11 @@ impl Printer<'_> {
         self.names[local.0 as usize].clone()
     }
 
+    /// The declaration of a local; where it has lanes it is declared already.
     fn declare(&self, local: Local) -> String {
+        if self.in_lanes.contains(&local) {
+            return self.name(local);
+        }
         let info = &self.function.locals[local.0 as usize];
         declaration(&info.ty, &self.names[local.0 as usize], self.layouts)
     }
@@ -405,29 +413,32 @@ impl Printer<'_> {
         match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
+            Mark::Lanes(reductions, site) => return self.lanes(index, from, to, body, reductions, *site),
             Mark::Reduction(reductions) => {
-                let clauses: Vec<String> = reductions
-                    .iter()
-                    .map(|(combine, local)| {
-                        let sign = match combine {
-                            Combine::Add => "+",
-                            Combine::Multiply => "*",
-                            Combine::And => "&",
-                            Combine::Or => "|",
-                            Combine::Xor => "^",
-                            Combine::Minimum => "min",
-                            Combine::Maximum => "max",
-                        };
-                        format!("reduction({sign}:{})", self.name(*local))
-                    })
-                    .collect();
-                self.line(&format!("#pragma omp simd {}", clauses.join(" ")));
+                let clauses = self.reduction_clauses(reductions);
+                self.line(&format!("#pragma omp simd {clauses}"));
             }
         }
         let (declaration, name) = (self.declare(index), self.name(index));
         self.line(&format!("for ({declaration} = {from}; {name} < {to}; {name}++) {{"));
         self.nested(body);
         self.line("}");
+    }
+
+    fn reduction_clauses(&self, reductions: &[(Combine, Local)]) -> String {
+        let clause = |(combine, local): &(Combine, Local)| {
+            let sign = match combine {
+                Combine::Add => "+",
+                Combine::Multiply => "*",
+                Combine::And => "&",
+                Combine::Or => "|",
+                Combine::Xor => "^",
+                Combine::Minimum => "min",
+                Combine::Maximum => "max",
+            };
+            format!("reduction({sign}:{})", self.name(*local))
+        };
+        reductions.iter().map(clause).collect::<Vec<_>>().join(" ")
     }
 
     fn call(&mut self, function: usize, args: &[Exp], results: &[Local], site: SiteId) {

@@ -16,6 +16,9 @@ impl Printer<'_> {
         self.line("{");
         self.indent += 1;
         self.line(&format!("int32_t chunks = cw_chunks({bound}, {work}, {own});"));
+        if matches!(parallel.mark, Mark::Lanes(..)) {
+            self.line(&format!("chunks = cw_lane_chunks(chunks, {bound});"));
+        }
         match parallel.often {
             true => {
                 self.line("if (chunks == 1) {");

@@ -79,6 +79,7 @@ impl Emitter<'_, '_> {
         let site = self.site();
         let zeroed = matches!(elem, Elem::Sum(_));
         self.push(Stm::Alloc { owner, data, elem, dims: dims.clone(), zeroed, site });
+        self.unshared.insert(owner);
         Array { elem, data: Exp::Local(data), owner: Exp::Local(owner), dims, strides: None }
     }
 
@@ -300,8 +301,16 @@ impl Emitter<'_, '_> {
         self.make_writable(name, array)
     }
 
+    /// Whether the array has a block to which there are no other references.
+    pub(super) fn is_unshared(&self, array: &Array) -> bool {
+        matches!(&array.owner, Exp::Local(owner) if self.unshared.contains(owner))
+    }
+
     /// An array with a reference of its own, copied if there are others.
     pub(crate) fn make_writable(&mut self, name: &str, array: Array) -> Array {
+        if self.is_unshared(&array) {
+            return array;
+        }
         let (owner, data) = (self.local(&format!("{name}_owner"), Ty::Owner), self.local(name, Ty::Data(array.elem)));
         self.push(Stm::Let(owner, array.owner.clone()));
         self.push(Stm::Let(data, array.data.clone()));
@@ -313,6 +322,7 @@ impl Emitter<'_, '_> {
         let then = self.close_branch();
         let condition = Exp::Runtime("cw_is_shared", vec![array.owner]);
         self.push(Stm::If { condition, then, otherwise: Vec::new() });
+        self.unshared.insert(owner);
         Array { elem: array.elem, data: Exp::Local(data), owner: Exp::Local(owner), dims: array.dims, strides: None }
     }
 

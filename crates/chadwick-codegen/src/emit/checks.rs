@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
             return known;
         }
         let local = self.local("n", Ty::Prim(Prim::I64));
-        self.push(Stm::Let(local, size.clone().at_least_zero()));
+        self.push_outside(local, size.clone().at_least_zero());
         self.not_negative.insert(local);
         self.facts.push(Fact::Clamped(local, representative));
         Exp::Local(local)
@@ -99,6 +99,23 @@ impl Emitter<'_, '_> {
         let mut outside = true;
         exp.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= frame);
         outside
+    }
+
+    /// Gives a local its value in front of all loops around here that do not matter to it.
+    fn push_outside(&mut self, local: Local, exp: Exp) {
+        let mut level = self.frames.len() - 1;
+        let mut crossed = None;
+        while matches!(self.frames[level].kind, FrameKind::Loop { .. }) && self.defined_outside(&exp, level) {
+            crossed = Some(level);
+            level -= 1;
+        }
+        match crossed.map(|level| (level, &mut self.frames[level].kind)) {
+            Some((level, FrameKind::Loop { before, .. })) => {
+                before.push(Stm::Let(local, exp));
+                self.depths[local.0 as usize] = level;
+            }
+            _ => self.push(Stm::Let(local, exp)),
+        }
     }
 
     /// Fails unless the index is inside.

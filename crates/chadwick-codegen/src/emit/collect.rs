@@ -148,8 +148,12 @@ impl<'p> Emitter<'_, 'p> {
         }
         let Atom::Var(var) = result else { return };
         let builds = body.statements.iter().any(|statement| {
-            statement.binders.iter().any(|binder| binder.var == *var)
-                && matches!(statement.op, Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. })
+            let Some(at) = statement.binders.iter().position(|binder| binder.var == *var) else { return false };
+            match &statement.op {
+                Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. } => true,
+                Op::Loop(the_loop) => at >= the_loop.carry.len() + usize::from(the_loop.counted),
+                _ => false,
+            }
         });
         if !builds || self.live.root(*var) != Some(*var) || self.consumed.contains(var) || self.destinations.contains_key(var) {
             return;

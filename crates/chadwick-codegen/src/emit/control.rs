@@ -1,6 +1,6 @@
 //! Scalars, branches, sums, loops and calls.
 
-use super::forms::{Slot, at_entry, slot_value};
+use super::forms::{Slot, SlotDim, at_entry, slot_value};
 use super::{Array, Emitter, FrameKind, Handle, Value};
 use crate::SiteKind;
 use crate::ir::*;
@@ -9,6 +9,7 @@ use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp, Statement,
     Type, UnaryOp, Var,
 };
+use rustc_hash::FxHashSet;
 
 /// A branch that has been emitted, and its results, which have references of their own.
 struct Branch {
@@ -22,7 +23,17 @@ struct Checkpoint {
     stms: usize,
     before: Vec<usize>,
     facts: usize,
+    unshared: FxHashSet<Local>,
     line: String,
+}
+
+/// What is supposed of an array that a loop carries until its body shows otherwise.
+#[derive(Clone, Copy)]
+struct Carried {
+    /// It keeps its sizes.
+    fixed: bool,
+    /// There is only one reference to it at the start of every iteration.
+    unshared: bool,
 }
 
 impl<'p> Emitter<'_, 'p> {
@@ -435,6 +446,7 @@ impl<'p> Emitter<'_, 'p> {
             stms: self.frames.last().map_or(0, |frame| frame.stms.len()),
             before: before.collect(),
             facts: self.facts.len(),
+            unshared: self.unshared.clone(),
             line: self.last_line.clone(),
         }
     }
@@ -443,6 +455,7 @@ impl<'p> Emitter<'_, 'p> {
         self.locals.truncate(to.locals);
         self.depths.truncate(to.locals);
         self.facts.truncate(to.facts);
+        self.unshared = to.unshared;
         self.last_line = to.line;
         let remains = |local: &Local| (local.0 as usize) < to.locals;
         self.not_negative.retain(remains);
@@ -464,38 +477,59 @@ impl<'p> Emitter<'_, 'p> {
     fn repeat(&mut self, statement: &'p Statement, the_loop: &'p Loop, deaths: &Deaths) {
         let mut uses = self.statement_uses(statement, deaths);
         let mut initial = Vec::new();
-        for atom in &the_loop.initial {
-            initial.push(self.take_row_major(atom, &mut uses));
+        let mut carried = Vec::new();
+        for (atom, carry) in the_loop.initial.iter().zip(&the_loop.carry) {
+            let mut value = self.take_row_major(atom, &mut uses);
+            if let Value::Array(array) = &value
+                && array.elem != Elem::Unit
+                && is_written(&the_loop.body, carry.var)
+            {
+                // What every iteration writes to is copied before the first one rather than in it, if at all.
+                let name = self.var_name(carry.var);
+                value = Value::Array(self.make_writable(&name, array.clone()));
+            }
+            let unshared = matches!(&value, Value::Array(array) if self.is_unshared(array));
+            carried.push(Carried { fixed: true, unshared });
+            initial.push(value);
         }
-        // Carried arrays keep their sizes unless the body shows otherwise.
-        let mut fixed = vec![true; initial.len()];
         loop {
             let checkpoint = self.checkpoint();
-            let changed = self.try_repeat(statement, the_loop, deaths, &initial, &fixed);
-            if changed.is_empty() {
+            let found = self.try_repeat(statement, the_loop, deaths, &initial, &carried);
+            if carried
+                .iter()
+                .zip(&found)
+                .all(|(supposed, found)| supposed.fixed <= found.fixed && supposed.unshared <= found.unshared)
+            {
                 return;
             }
             self.roll_back(checkpoint);
-            changed.into_iter().for_each(|number| fixed[number] = false);
+            for (supposed, found) in carried.iter_mut().zip(found) {
+                supposed.fixed &= found.fixed;
+                supposed.unshared &= found.unshared;
+            }
         }
     }
 
-    /// Emits the loop; returns the carries whose sizes were assumed fixed but are not.
+    /// Emits the loop under suppositions about what it carries; returns what the body shows.
     fn try_repeat(
         &mut self,
         statement: &'p Statement,
         the_loop: &'p Loop,
         deaths: &Deaths,
         initial: &[Value],
-        fixed: &[bool],
-    ) -> Vec<usize> {
+        carried: &[Carried],
+    ) -> Vec<Carried> {
         let mut slots = Vec::new();
-        for ((carry, value), fixed) in the_loop.carry.iter().zip(initial).zip(fixed) {
+        for ((carry, value), carried) in the_loop.carry.iter().zip(initial).zip(carried) {
             let name = self.var_name(carry.var);
-            slots.push(self.slot(&format!("{name}_carry"), value, *fixed));
+            let slot = self.slot(&format!("{name}_carry"), value, carried.fixed);
+            if let (Slot::Array { owner, .. }, true) = (&slot, carried.unshared) {
+                self.unshared.insert(*owner);
+            }
+            slots.push(slot);
         }
         let emitted = &statement.binders[(the_loop.carry.len() + usize::from(the_loop.counted)).min(statement.binders.len())..];
-        let changed;
+        let found;
         let trips;
         let mut collectors = Vec::new();
         match &the_loop.form {
@@ -526,7 +560,7 @@ impl<'p> Emitter<'_, 'p> {
                     _ => Exp::Prim(PrimOp::Convert { from: prim, to: Prim::I64 }, vec![Exp::Local(counter)]),
                 };
                 self.read_carry(the_loop, &slots);
-                changed = self.iteration(the_loop, at_entry(deaths, 0), &slots, &collectors, &position);
+                found = self.iteration(the_loop, at_entry(deaths, 0), &slots, &collectors, &position);
                 self.close_loop(Mark::Sequential, None);
                 trips = count;
             }
@@ -543,7 +577,7 @@ impl<'p> Emitter<'_, 'p> {
                 let holds = condition.results.first().map_or(Exp::Const(Const::Bool(false)), |atom| self.scalar(atom));
                 self.end_block(condition);
                 self.push(Stm::BreakUnless(holds));
-                changed = self.iteration(the_loop, at_entry(deaths, 1), &slots, &collectors, &Exp::i64(0));
+                found = self.iteration(the_loop, at_entry(deaths, 1), &slots, &collectors, &Exp::i64(0));
                 collectors.iter().for_each(|collector| self.collected_one(collector));
                 if let Some(count) = count {
                     self.push(Stm::Assign(count, Exp::Local(count).add(Exp::i64(1))));
@@ -578,7 +612,7 @@ impl<'p> Emitter<'_, 'p> {
             let array = self.collected(collector);
             self.set(binder.var, Value::Array(array));
         }
-        changed
+        found
     }
 
     fn read_carry(&mut self, the_loop: &Loop, slots: &[Slot]) {
@@ -596,7 +630,7 @@ impl<'p> Emitter<'_, 'p> {
         slots: &[Slot],
         collectors: &[super::collect::Collector<'p>],
         position: &Exp,
-    ) -> Vec<usize> {
+    ) -> Vec<Carried> {
         let (next, emitted) = the_loop.body.results.split_at(slots.len().min(the_loop.body.results.len()));
         self.release_roots(entry);
         for (collector, result) in collectors.iter().zip(emitted) {
@@ -612,20 +646,19 @@ impl<'p> Emitter<'_, 'p> {
             self.collect_element(collector, position, result, &mut uses);
         }
         self.end_block(&the_loop.body);
-        let mut changed = Vec::new();
-        for (number, (slot, value)) in slots.iter().zip(&values).enumerate() {
-            if let (Slot::Array { dims, .. }, Value::Array(array)) = (slot, value) {
-                let stays = dims.iter().zip(&array.dims).all(|(dim, size)| match dim {
-                    super::forms::SlotDim::Fixed(exp) => self.same_size(exp, size),
-                    super::forms::SlotDim::Varying(_) => true,
-                });
-                if !stays {
-                    changed.push(number);
-                }
+        let found = slots.iter().zip(&values).map(|(slot, value)| match (slot, value) {
+            (Slot::Array { dims, .. }, Value::Array(array)) => {
+                let stays = |(dim, size): (&SlotDim, &Exp)| match dim {
+                    SlotDim::Fixed(exp) => self.same_size(exp, size),
+                    SlotDim::Varying(_) => false,
+                };
+                Carried { fixed: dims.iter().zip(&array.dims).all(stays), unshared: self.is_unshared(array) }
             }
-        }
+            _ => Carried { fixed: true, unshared: true },
+        });
+        let found = found.collect();
         self.assign_slots(slots, &values);
-        changed
+        found
     }
 
     // Calls
@@ -781,4 +814,19 @@ fn starts_negative(constant: Const) -> bool {
         Const::I64(value) => value < 0,
         _ => false,
     }
+}
+
+/// Whether a block writes to the array as such in any case.
+fn is_written(block: &Block, array: Var) -> bool {
+    let array = Atom::Var(array);
+    block.statements.iter().any(|statement| match &statement.op {
+        Op::Update { array: target, .. } => *target == array,
+        Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.contains(&array),
+        Op::WithAccumulators { init, .. } => init.contains(&array),
+        Op::Loop(inner) => {
+            let carries = inner.initial.iter().zip(&inner.carry);
+            carries.filter(|(initial, _)| **initial == array).any(|(_, carry)| is_written(&inner.body, carry.var))
+        }
+        _ => false,
+    })
 }

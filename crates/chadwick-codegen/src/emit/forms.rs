@@ -90,7 +90,11 @@ impl<'p> Emitter<'_, 'p> {
             Slot::Sum(local, id) => Value::Sum(self.bind(name, Ty::Sum(*id), Exp::Local(*local)), *id),
             Slot::Array { elem, data, owner, dims } => {
                 let data = self.bind(name, Ty::Data(*elem), Exp::Local(*data));
+                let unshared = self.unshared.contains(owner);
                 let owner = self.bind(&format!("{name}_owner"), Ty::Owner, Exp::Local(*owner));
+                if let (Exp::Local(owner), true) = (&owner, unshared) {
+                    self.unshared.insert(*owner);
+                }
                 let mut sizes = Vec::new();
                 for dim in dims {
                     sizes.push(match dim {

@@ -150,6 +150,8 @@ pub(crate) struct Emitter<'s, 'p> {
     /// Owners that are not ours to release.
     kept: FxHashSet<Var>,
     moved: FxHashSet<Var>,
+    /// Blocks to which there is only the one reference for certain.
+    unshared: FxHashSet<Local>,
     span: Span,
     facts: Vec<Fact>,
     not_negative: FxHashSet<Local>,
@@ -189,6 +191,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         env: FxHashMap::default(),
         kept: FxHashSet::default(),
         moved: FxHashSet::default(),
+        unshared: FxHashSet::default(),
         span: function.span,
         facts: Vec::new(),
         not_negative: FxHashSet::default(),
@@ -494,7 +497,8 @@ impl<'p> Emitter<'_, 'p> {
             // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
             let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
             let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
-            if !body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm))) {
+            let looks = matches!(mark, Mark::Lanes(..)) || body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm)));
+            if !looks {
                 let site = self.site();
                 body.insert(0, Stm::Tick(site));
             }
@@ -580,12 +584,15 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// What may be said about a loop, given its body: nothing if it branches; accumulators of scalars are reductions.
-    fn mark(&self, wanted: Mark, index: Local, body: &[Stm]) -> Mark {
+    fn mark(&mut self, wanted: Mark, index: Local, body: &[Stm]) -> Mark {
         let mut reductions = match wanted {
             Mark::Sequential => return Mark::Sequential,
             Mark::Independent => Vec::new(),
-            Mark::Reduction(reductions) => reductions,
+            Mark::Reduction(reductions) | Mark::Lanes(reductions, _) => reductions,
         };
+        if self.goes_side_by_side(body, &reductions) {
+            return Mark::Lanes(reductions, self.site());
+        }
         let adds_apart = self.adds_apart(index, body);
         for stm in body {
             match stm {
@@ -604,6 +611,33 @@ impl<'p> Emitter<'_, 'p> {
             true => Mark::Independent,
             false => Mark::Reduction(reductions),
         }
+    }
+
+    /// Whether the body is straight but for one loop, straight itself, whose number of iterations is the same for all.
+    fn goes_side_by_side(&self, body: &[Stm], reductions: &[(Combine, Local)]) -> bool {
+        let mut inner = body.iter().filter(|stm| matches!(stm, Stm::For { .. }));
+        let (Some(Stm::For { bound, body: within, mark: Mark::Sequential, .. }), None) = (inner.next(), inner.next()) else {
+            return false;
+        };
+        let own: FxHashSet<Local> = body
+            .iter()
+            .chain(within)
+            .filter_map(|stm| match stm {
+                Stm::Let(local, _) | Stm::Declare(local) => Some(*local),
+                _ => None,
+            })
+            .collect();
+        let is_straight = |stm: &Stm, totals: &[(Combine, Local)]| match stm {
+            Stm::Let(local, exp) => self.locals[local.0 as usize].ty.has_lanes() || is_made_anywhere(exp, &own),
+            Stm::Declare(local) => self.locals[local.0 as usize].ty.has_lanes(),
+            Stm::Comment(_) | Stm::Store { .. } => true,
+            Stm::Assign(local, _) => own.contains(local) || totals.iter().any(|(_, total)| total == local),
+            _ => false,
+        };
+        let mut varies = false;
+        bound.for_each_local(&mut |local| varies |= self.depths[local.0 as usize] > self.frames.len());
+        let around = |stm: &Stm| matches!(stm, Stm::For { .. }) || is_straight(stm, reductions);
+        !varies && body.iter().all(around) && within.iter().all(|stm| is_straight(stm, &[]))
     }
 
     // Sites
@@ -750,6 +784,9 @@ impl<'p> Emitter<'_, 'p> {
     pub(crate) fn retain(&mut self, value: &Value) {
         match value {
             Value::Array(array) if array.elem != Elem::Unit && array.owner != Exp::Null => {
+                if let Exp::Local(owner) = &array.owner {
+                    self.unshared.remove(owner);
+                }
                 self.push(Stm::Retain(array.owner.clone(), Counted::Block(array.elem)));
             }
             Value::Sum(exp, id) if self.shared.layouts.counted(&Ty::Sum(*id)) => {
@@ -892,4 +929,11 @@ fn is_short(stm: &Stm) -> bool {
         Stm::Switch { cases, otherwise, .. } => cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).all(is_short),
         _ => true,
     }
+}
+
+/// Whether an expression needs nothing of the body that it stands in.
+fn is_made_anywhere(exp: &Exp, own: &FxHashSet<Local>) -> bool {
+    let mut anywhere = true;
+    exp.for_each_local(&mut |local| anywhere &= !own.contains(&local));
+    anywhere
 }

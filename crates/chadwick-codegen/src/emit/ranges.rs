@@ -89,9 +89,13 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// Remembers the sum that a local is, if it cannot overflow: all parts are sizes and counters.
+    /// Remembers the sum that a local is, if it cannot overflow: all parts are sizes and counters. Or that it is not negative.
     pub(super) fn note_sum(&mut self, local: Local, op: PrimOp, args: &[Exp]) {
         let (PrimOp::Binary(op, Prim::I64), [left, right]) = (op, args) else { return };
+        if op == BinaryOp::Max && args.iter().any(|arg| self.is_not_negative(arg)) {
+            self.not_negative.insert(local);
+            return;
+        }
         let (Some(left), Some(right)) = (self.linear(left), self.linear(right)) else { return };
         let sum = match op {
             BinaryOp::Add => left.plus(1, &right),

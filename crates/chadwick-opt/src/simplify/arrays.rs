@@ -250,8 +250,29 @@ impl Simplify {
         }
     }
 
+    /// States the sizes of elements that are known outside the build.
+    fn state_sizes(&self, space: &[Axis], body: &Block, inner: &mut [Vec<Size>]) {
+        let is_inside = |atom: &Atom| {
+            let mut made = body
+                .statements
+                .iter()
+                .flat_map(|it| &it.binders)
+                .map(|binder| binder.var)
+                .chain(space.iter().map(|axis| axis.var));
+            made.any(|var| *atom == Atom::Var(var))
+        };
+        for (sizes, result) in inner.iter_mut().zip(&body.results) {
+            for (size, known) in sizes.iter_mut().zip(self.facts.shape(result)) {
+                if let (Size::FromValue, Some(known)) = (&size, known.filter(|known| !is_inside(known))) {
+                    *size = Size::Known(known);
+                }
+            }
+        }
+    }
+
     pub(super) fn build(&mut self, op: Op) -> Step {
-        let Op::Build { space, body, inner } = op else { return Step::Op(op) };
+        let Op::Build { space, body, mut inner } = op else { return Step::Op(op) };
+        self.state_sizes(&space, &body, &mut inner);
         if let [result] = body.results.as_slice()
             && let Some(array) = self.copied(&space, &body, result)
         {

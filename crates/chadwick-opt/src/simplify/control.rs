@@ -1,7 +1,7 @@
 //! Branches whose way is known, and loops that carry nothing new.
 
 use super::hoist::can_fail;
-use super::{Simplify, Step};
+use super::{Hints, Simplify, Step};
 use chadwick_core::{
     Arm, Atom, Axis, BinaryOp, Binder, Block, Const, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type, UnaryOp, Var,
 };
@@ -25,6 +25,19 @@ impl Simplify {
             self.facts.replace(carry.var, initial.clone());
             self.facts.replace(binders.remove(at).var, initial);
         }
+    }
+
+    /// States the number of iterations, for which the bound is too low where it is negative: recorded values are as many.
+    pub(super) fn count_from_zero(&mut self, parts: &mut Loop, span: Span, out: &mut Vec<Statement>) {
+        let LoopForm::For { index, bound } = &mut parts.form else { return };
+        if self.hints == Hints::Drop || index.ty != Type::I64 || self.facts.is_size(bound) {
+            return;
+        }
+        let count = self.fresh("count", Type::I64);
+        let op = Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), vec![bound.clone(), Atom::i64(0)]);
+        *bound = Atom::Var(count.var);
+        self.statement(Statement { binders: vec![count], op, span }, out);
+        *bound = self.facts.resolve(bound);
     }
 
     /// What a loop emits in every iteration alike is no part of it: the array of copies is made beside it. Of what remains, sizes that are

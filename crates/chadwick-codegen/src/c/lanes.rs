@@ -1,0 +1,120 @@
+//! Iterations side by side: a loop around one loop that must run in order is cut into groups of a few iterations, and each statement is done
+//! for the whole group before the next. What an iteration has for itself across the inner loop is an array with a place for each lane.
+
+use super::{Printer, elem_name};
+use crate::ir::*;
+
+/// The sizes of groups, the first that fits; the rest goes one by one.
+const GROUPS: [usize; 2] = [16, 4];
+/// Bodies with more statements than this have groups of one size only.
+const LONG: usize = 200;
+
+impl Printer<'_> {
+    pub(super) fn lanes(
+        &mut self,
+        index: Local,
+        from: &str,
+        to: &str,
+        body: &[Stm],
+        reductions: &[(Combine, Local)],
+        site: SiteId,
+    ) {
+        let Some(split) = body.iter().position(|stm| matches!(stm, Stm::For { .. })) else { return };
+        let (before, after) = (&body[..split], &body[split + 1..]);
+        let Stm::For { index: counter, bound, body: within, .. } = &body[split] else { return };
+        let shared = crossing(before, within, after);
+        // Pointers are made again in each part that needs them.
+        let (again, shared): (Vec<Local>, Vec<Local>) =
+            shared.into_iter().partition(|local| !self.function.locals[local.0 as usize].ty.has_lanes());
+        let again = |part: &[Stm]| -> Vec<Stm> {
+            let made = |stm: &&Stm| matches!(stm, Stm::Let(local, _) if again.contains(local) && part.iter().any(|user| names(user, *local)));
+            before.iter().filter(made).chain(part).cloned().collect()
+        };
+        let (within, after) = (again(within), again(after));
+        let at = format!("{}_at", self.name(index));
+        self.line(&format!("int64_t {at} = {from};"));
+        let tick = format!("if (cw_tick(ctx)) return cw_fail(ctx, {}, CW_DEADLINE, 0, NULL);", site.0);
+        let groups = if body.len() + within.len() > LONG { &GROUPS[..1] } else { &GROUPS[..] };
+        for group in groups {
+            self.line(&format!("for (; {to} - {at} >= {group}; {at} += {group}) {{"));
+            self.indent += 1;
+            self.line(&tick);
+            let names: Vec<(Local, String)> = shared.iter().map(|local| (*local, self.name(*local))).collect();
+            for (local, name) in &names {
+                if let Ty::Prim(prim) = self.function.locals[local.0 as usize].ty {
+                    self.line(&format!("{} {name}[{group}];", elem_name(Elem::Prim(prim), self.layouts)));
+                }
+                self.names[local.0 as usize] = format!("{name}[lane]");
+            }
+            self.in_lanes = shared.iter().copied().collect();
+            self.group(*group, index, &at, before, &[]);
+            let (declaration, name, bound) = (self.declare(*counter), self.name(*counter), self.exp(bound));
+            self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
+            self.indent += 1;
+            self.group(*group, index, &at, &within, &[]);
+            self.indent -= 1;
+            self.line("}");
+            self.group(*group, index, &at, &after, reductions);
+            self.in_lanes.clear();
+            for (local, name) in names {
+                self.names[local.0 as usize] = name;
+            }
+            self.indent -= 1;
+            self.line("}");
+        }
+        let (declaration, name) = (self.declare(index), self.name(index));
+        self.line(&format!("for ({declaration} = {at}; {name} < {to}; {name}++) {{"));
+        self.indent += 1;
+        self.line(&tick);
+        self.stms(body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// Straight statements for every lane of a group.
+    fn group(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], reductions: &[(Combine, Local)]) {
+        if !stms.iter().any(|stm| !matches!(stm, Stm::Comment(_))) {
+            return;
+        }
+        let clauses = self.reduction_clauses(reductions);
+        self.line(&format!("#pragma omp simd {clauses}").trim_end().to_owned());
+        self.line(&format!("for (int64_t lane = 0; lane < {lanes}; lane++) {{"));
+        self.indent += 1;
+        let declaration = self.declare(index);
+        self.line(&format!("{declaration} = {at} + lane;"));
+        self.stms(stms);
+        self.indent -= 1;
+        self.line("}");
+    }
+}
+
+/// Locals of one part that another part reads or changes.
+fn crossing(before: &[Stm], within: &[Stm], after: &[Stm]) -> Vec<Local> {
+    let parts = [before, within, after];
+    let mut found = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        for stm in *part {
+            let (Stm::Let(local, _) | Stm::Declare(local)) = stm else { continue };
+            let elsewhere = parts.iter().enumerate().filter(|(other, _)| *other != number).flat_map(|(_, part)| part.iter());
+            if elsewhere.into_iter().any(|stm| names(stm, *local)) {
+                found.push(*local);
+            }
+        }
+    }
+    found
+}
+
+fn names(stm: &Stm, local: Local) -> bool {
+    let mut found = false;
+    let mut visit = |exp: &Exp| exp.for_each_local(&mut |it| found |= it == local);
+    match stm {
+        Stm::Let(_, exp) => visit(exp),
+        Stm::Assign(changed, exp) => {
+            visit(exp);
+            found |= *changed == local;
+        }
+        Stm::Store { data, at, value } => [data, at, value].into_iter().for_each(visit),
+        _ => {}
+    }
+    found
+}
