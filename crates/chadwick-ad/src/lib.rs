@@ -3,8 +3,10 @@
 mod activity;
 mod context;
 mod expand;
+mod dual;
 mod flow;
 mod forward;
+mod loops;
 mod makings;
 mod report;
 mod reverse;
@@ -14,6 +16,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use expand::{expand, expand_with_report};
+pub use dual::Rung;
+pub use expand::{ReverseMode, expand, expand_with_report};
 pub use report::{Note, NoteKind, Report};
 pub use saved::{SavedValue, saved_values};

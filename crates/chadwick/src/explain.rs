@@ -76,8 +76,9 @@ impl Function {
             .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
         let mut at_stage = program.clone();
         let advanced = with_deep_stack(|| {
-            compile::advance(&mut at_stage, stage)?;
-            compile::advance_with_report(&mut program, Stage::Optimise)
+            let mode = self.program.inner.engine.reverse_mode();
+            compile::advance(&mut at_stage, mode, stage)?;
+            compile::advance_with_report(&mut program, mode, Stage::Optimise)
         });
         let report = advanced.map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
         let is_own = |span: Span| is_own(&map, span);
