@@ -369,13 +369,12 @@ __attribute__((noinline)) static int cw_grow(cw_context *ctx, cw_block **owner, 
 }
 
 /* Rows of several columns that grow together. */
-#define CW_COLUMNS 16
-typedef struct cw_log {
+typedef struct cw_rows {
   int64_t count, room, start;
-  cw_block *columns[CW_COLUMNS];
-} cw_log;
+  cw_block **columns;
+} cw_rows;
 
-__attribute__((noinline)) static int cw_grow_log(cw_context *ctx, cw_log *log, int32_t columns, const int64_t *sizes) {
+__attribute__((noinline)) static int cw_grow_rows(cw_context *ctx, cw_rows *log, int32_t columns, const int64_t *sizes) {
   int64_t room = INT64_MAX;
   for (int32_t i = 0; i < columns; i++) {
     if (cw_grow(ctx, &log->columns[i], sizes[i], log->count, 1, true)) return 1;

@@ -224,6 +224,7 @@ pub enum Stm {
     /// An empty log.
     OpenLog {
         log: Local,
+        columns: usize,
         start: Exp,
     },
     /// One more row of a log, and its number.

@@ -9,8 +9,15 @@
 //! evaluation. The identity 0 is that of all constants; inputs are numbered from 1, operations behind them.
 
 mod active;
+mod cells;
+mod contrib;
 mod custom;
+mod delta;
+mod map;
+mod mutable;
+mod naive;
 mod numbers;
+mod staged;
 mod structure;
 mod tape;
 mod terms;
@@ -147,6 +154,8 @@ struct Run {
     environment: Vec<Atom>,
     /// The log, closed.
     columns: Vec<Atom>,
+    /// The first identity that nobody has.
+    end: Atom,
 }
 
 /// A rung for certain numbers, with the types that it needs, and all that was made with it.
@@ -169,7 +178,14 @@ impl Machinery {
         let shared = Rc::clone(&numbers);
         let machinery: Rc<dyn Backpropagation> = match rung {
             Rung::Tape => Rc::new(tape::Tape::new(shared, context)),
-            _ => Rc::new(tape::Tape::new(shared, context)),
+            Rung::Naive => Rc::new(naive::Naive::new(shared)),
+            Rung::Staged => Rc::new(staged::Staged::new(shared, context)),
+            Rung::Cayley => Rc::new(staged::Cayley::new(shared, context, false)),
+            Rung::Sparse => Rc::new(staged::Cayley::new(shared, context, true)),
+            Rung::Mutable => Rc::new(mutable::Mutable::new(shared, context, true)),
+            Rung::Single => Rc::new(mutable::Mutable::new(shared, context, false)),
+            Rung::Contrib => Rc::new(contrib::Contrib::new(shared, context)),
+            Rung::Delta => Rc::new(delta::Delta::new(shared, context)),
         };
         Machinery {
             numbers,
@@ -285,22 +301,35 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
     for (result, wanted) in lambda.body.results.iter().zip(&wanted) {
         flags.push(*wanted && dual.is_dual(result));
     }
-    let values = dual.atoms(&lambda.body.results, &flags, span);
+    let mut values = dual.atoms(&lambda.body.results, &flags, span);
+    // A log without columns does not say how many rows it had.
+    let counts = log.as_ref().is_some_and(|log| log.columns().is_empty());
+    if let (true, Some(handle)) = (counts, &handle) {
+        let op = Op::Log { handle: Atom::Var(handle.var), indices: Vec::new(), values: Vec::new() };
+        values.push(dual.context.emit_one(op, span));
+    }
     let types: Vec<Type> = values.iter().map(|value| dual.context.type_of(value)).collect();
     let body = dual.context.b.pop_block(values);
-    let (columns, values) = match (handle, log) {
+    let (columns, values, end) = match (handle, log) {
         (Some(handle), Some(log)) => {
             let start = dual.context.i64_op(chadwick_core::BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
             let columns = log.columns();
             let count = columns.len();
             let types = [columns, types.iter().map(crate::tape::any_sizes).collect()].concat();
-            let mut all = dual.context.b.push(Op::WithLog { handle, start, body }, types, span);
-            let values = all.split_off(count);
-            (all, values)
+            let mut all = dual.context.b.push(Op::WithLog { handle, start: start.clone(), body }, types, span);
+            let mut values = all.split_off(count);
+            let end = match all.first().cloned() {
+                None => values.pop().unwrap_or(Atom::i64(0)),
+                Some(array) => {
+                    let rows = dual.context.emit_one(Op::Dim { array, axis: 0 }, span);
+                    dual.context.i64_op(chadwick_core::BinaryOp::Add, rows, start, span)
+                }
+            };
+            (all, values, end)
         }
         _ => {
             body.statements.into_iter().for_each(|statement| dual.context.push_statement(statement));
-            (Vec::new(), body.results)
+            (Vec::new(), body.results, Atom::i64(0))
         }
     };
     let mut values = values.into_iter();
@@ -317,7 +346,7 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
         results.extend(dual.walk(Walk::Plain, &ty, parts.clone(), Vec::new(), &[], span).0);
         dual_results.push(Some(parts));
     }
-    Forward { run: Run { inputs, environment, columns }, results, dual_results, active: active_params }
+    Forward { run: Run { inputs, environment, columns, end }, results, dual_results, active: active_params }
 }
 
 /// Emits the reverse pass for one cotangent; returns the cotangents of the parameters.

@@ -9,7 +9,7 @@ use super::numbers::{Factor, Numbers, Part};
 use super::{Backpropagation, Calls, Run};
 use crate::context::Context;
 use chadwick_core::{
-    Atom, BinaryOp, Block, CompareOp, Const, Constructor, LogType, MessagePart, Op, Prim, PrimOp, SliceDim, Type, TypeDefinition,
+    Atom, BinaryOp, Block, CompareOp, Const, Constructor, LogType, MessagePart, Op, Prim, PrimOp, Type, TypeDefinition,
     TypeId,
 };
 use chadwick_source::{Name, Span};
@@ -38,7 +38,7 @@ impl Tape {
             let ty = TypeId(types.len() as u32);
             let none = Constructor { name: Name::from("none"), payload: Vec::new() };
             types.push(TypeDefinition { name: Name::from("call"), constructors: vec![none] });
-            let cells: Vec<Type> = numbers.types().into_iter().map(|ty| crate::context::with_axis(&ty)).collect();
+            let cells = numbers.arrays();
             let mut params = vec![context.fresh("call", Type::Named(ty)), context.fresh("row", Type::I64)];
             params.extend(cells.iter().map(|ty| context.fresh("cotangents", ty.clone())).collect::<Vec<_>>());
             let function = context.reserve(Name::from("call_rule"), params, cells, Span::default());
@@ -82,24 +82,6 @@ impl Tape {
         context.emit_one(Op::Log { handle: handle.clone(), indices, values }, span)
     }
 
-    /// The cells with a product added at a place.
-    fn add_at(&self, context: &mut Context, cells: &[Atom], at: &Atom, numbers: &[Atom], span: Span) -> Vec<Atom> {
-        let mut updated = Vec::new();
-        for (cells, number) in cells.iter().zip(numbers) {
-            let unchanged = matches!(number, Atom::Const(constant) if *constant == Const::zero(constant.prim()));
-            updated.push(match unchanged {
-                true => cells.clone(),
-                false => {
-                    let before = context.emit_one(Op::Index { array: cells.clone(), indices: vec![at.clone()] }, span);
-                    let value = context.sum(before, number.clone(), span);
-                    let dims = vec![SliceDim::Index(at.clone())];
-                    context.emit_one(Op::Update { array: cells.clone(), dims, value }, span)
-                }
-            });
-        }
-        updated
-    }
-
     /// What a plain row does: each parent gets the cotangent times its partial derivative.
     fn plain_row(&self, context: &mut Context, cells: &[Atom], cotangent: &[Atom], packed: &Atom, partials: &[Atom], span: Span) -> Vec<Atom> {
         let left = context.i64_op(BinaryOp::And, packed.clone(), Atom::i64(MOST_ROWS), span);
@@ -111,7 +93,7 @@ impl Tape {
                 let args = vec![cotangent[component].clone(), partials[2 * component + at].clone()];
                 products.push(context.prim(PrimOp::Binary(BinaryOp::Scale, *prim), args, span));
             }
-            cells = self.add_at(context, &cells, &parent, &products, span);
+            cells = self.numbers.add_at(context, &cells, &parent, &products, span);
         }
         cells
     }
@@ -128,7 +110,7 @@ impl Tape {
         let condition = context.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![row.kind.clone(), code], span);
         let then = context.block(|context| {
             let back = self.numbers.apply(context, &row.cotangent, &Factor::Convert(*from, *to), span);
-            self.add_at(context, cells, &row.packed, &back, span)
+            self.numbers.add_at(context, cells, &row.packed, &back, span)
         });
         let otherwise = context.block(|context| self.other_row(context, cells, row, conversion + 1, span));
         context.emit(Op::If { condition, then, otherwise }, span)
@@ -187,18 +169,15 @@ impl Backpropagation for Tape {
     }
 
     fn start(&self, context: &mut Context, run: &Run, span: Span) -> Vec<Atom> {
-        let rows = context.emit_one(Op::Dim { array: run.columns[0].clone(), axis: 0 }, span);
-        let scalars = context.i64_op(BinaryOp::Add, rows, run.inputs.clone(), span);
         let condition =
-            context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![scalars.clone(), Atom::i64(MOST_ROWS)], span);
+            context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![run.end.clone(), Atom::i64(MOST_ROWS)], span);
         let text = String::from("the tape of a derivative has more than 4294967294 rows");
         context.b.push(Op::Assert { condition, message: vec![MessagePart::Text(text)] }, Vec::new(), span);
-        let size = context.i64_op(BinaryOp::Add, scalars, Atom::i64(1), span);
-        self.numbers.prims.iter().map(|prim| context.zeros(*prim, vec![size.clone()], span)).collect()
+        self.numbers.cells(context, &run.end, span)
     }
 
     fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
-        self.add_at(context, state, &beside[0], cotangent, span)
+        self.numbers.add_at(context, state, &beside[0], cotangent, span)
     }
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
@@ -211,11 +190,7 @@ impl Backpropagation for Tape {
             };
             let behind = context.i64_op(BinaryOp::Add, at.clone(), run.inputs.clone(), span);
             let number = context.i64_op(BinaryOp::Add, behind, Atom::i64(1), span);
-            let mut cotangent = Vec::new();
-            for cells in cells {
-                let op = Op::Index { array: cells.clone(), indices: vec![number.clone()] };
-                cotangent.push(context.emit_one(op, span));
-            }
+            let cotangent = self.numbers.read(context, cells, &number, span);
             let packed = column(context, 0);
             let first = 1 + usize::from(self.has_kinds());
             let partials = 2 * self.numbers.prims.len();
@@ -241,12 +216,7 @@ impl Backpropagation for Tape {
     }
 
     fn lookup(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
-        let mut found = Vec::new();
-        for cells in state {
-            let op = Op::Index { array: cells.clone(), indices: vec![identity.clone()] };
-            found.push(context.emit_one(op, span));
-        }
-        found
+        self.numbers.read(context, state, &identity, span)
     }
 
     fn calls(&self) -> Option<Calls> {

@@ -95,11 +95,6 @@ impl<'c, 'p> Dual<'c, 'p> {
         }
     }
 
-    /// What stands beside an atom that is no sum.
-    fn beside(&mut self, atom: &Atom, span: Span) -> Vec<Atom> {
-        self.parts(atom, span).split_off(1)
-    }
-
     /// The atoms, those that are flagged with all their parts.
     pub fn atoms(&mut self, atoms: &[Atom], flags: &[bool], span: Span) -> Vec<Atom> {
         let mut all = Vec::new();

@@ -115,7 +115,7 @@ pub(super) fn type_name(ty: &Ty, layouts: &Layouts) -> String {
         Ty::Sum(id) => sums::name(*id, layouts),
         Ty::Array(elem, rank) => sums::array_name(*elem, *rank, layouts),
         Ty::Place(inner) => format!("{} *", type_name(inner, layouts)),
-        Ty::Log => String::from("cw_log *"),
+        Ty::Log => String::from("cw_rows *"),
     }
 }
 
@@ -156,7 +156,7 @@ impl Printer<'_> {
         let count = sizes.len();
         let sizes = if sizes.is_empty() { String::from("0") } else { sizes.join(", ") };
         self.line(&format!(
-            "if (cw_unlikely({log}->count == {log}->room) && cw_grow_log(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
+            "if (cw_unlikely({log}->count == {log}->room) && cw_grow_rows(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
             site.0
         ));
         for (at, (elem, value)) in values.iter().enumerate() {
@@ -358,9 +358,10 @@ impl Printer<'_> {
                 ));
                 self.line(&format!("{data} = ({elem_type} *)({owner} + 1);"));
             }
-            Stm::OpenLog { log, start } => {
-                let (name, start) = (self.name(*log), self.exp(start));
-                self.line(&format!("cw_log {name}_rows = {{.start = {start}}}, *{name} = &{name}_rows;"));
+            Stm::OpenLog { log, columns, start } => {
+                let (name, start, count) = (self.name(*log).to_owned(), self.exp(start), (*columns).max(1));
+                self.line(&format!("cw_block *{name}_columns[{count}] = {{0}};"));
+                self.line(&format!("cw_rows {name}_rows = {{.start = {start}, .columns = {name}_columns}}, *{name} = &{name}_rows;"));
             }
             Stm::Append { log, row, values, site } => self.append(log, *row, values, *site),
             Stm::CloseLog { log, count, columns } => {

@@ -19,14 +19,14 @@ impl<'p> Emitter<'_, 'p> {
         let name = self.var_name(handle.var);
         let start = self.scalar(start);
         let log = self.local(&name, Ty::Log);
-        self.push(Stm::OpenLog { log, start });
-        self.set(handle.var, Value::Handle(Handle::Log(Exp::Local(log))));
-        self.release_roots(at_entry(deaths, 0));
-        let values = self.inline(body);
         let types = match &handle.ty {
             Type::Log(log) => log.columns(),
             _ => Vec::new(),
         };
+        self.push(Stm::OpenLog { log, columns: types.len(), start });
+        self.set(handle.var, Value::Handle(Handle::Log(Exp::Local(log))));
+        self.release_roots(at_entry(deaths, 0));
+        let values = self.inline(body);
         let (own, results) = statement.binders.split_at(types.len().min(statement.binders.len()));
         let count = self.local(&format!("{name}_count"), Ty::Prim(Prim::I64));
         self.not_negative.insert(count);
