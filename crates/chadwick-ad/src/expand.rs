@@ -103,8 +103,15 @@ impl<'p> Expander<'p> {
         if has_derivative(&parts.function.body) {
             parts.function.body = self.block(&parts.function.body);
         }
-        self.expand_active_calls(&parts, span);
+        let active = self.expand_active_calls(&parts, span);
         if !self.context.errors.is_empty() {
+            return;
+        }
+        let functions = &self.context.program().functions;
+        let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
+        if bodies.chain([&parts.function.body]).any(has_closures) {
+            // An inner derivative made functions that are values: this one waits until they are data.
+            self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
             return;
         }
         match parts.mode {
@@ -121,8 +128,8 @@ impl<'p> Expander<'p> {
         }
     }
 
-    /// Expands the functions through which the derivative flows; the others are only called.
-    fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) {
+    /// Expands the functions through which the derivative flows, and returns them; the others are only called.
+    fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) -> Vec<FunctionId> {
         let reverse = matches!(parts.mode, Mode::Vjp | Mode::Mjp);
         let params: Vec<Var> = parts.function.params.iter().map(|param| param.var).collect();
         let mut waiting = self.context.active_calls(&parts.function.body, params, reverse);
@@ -140,6 +147,7 @@ impl<'p> Expander<'p> {
             let (params, body) = (active.map(|(param, _)| param.var).collect(), target.body.clone());
             waiting.extend(self.context.active_calls(&body, params, reverse));
         }
+        known.into_keys().collect()
     }
 
     fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
@@ -251,6 +259,18 @@ impl<'p> Expander<'p> {
         let values = if parts.with_primal { [results, cotangents].concat() } else { cotangents };
         self.bind(&statement.binders, values, span);
     }
+}
+
+/// Whether a derivative is still to be expanded: then functions that are values have to become data first.
+pub fn has_derivatives(program: &Program) -> bool {
+    program.functions.iter().any(|function| has_derivative(&function.body))
+}
+
+fn has_closures(block: &Block) -> bool {
+    block.statements.iter().any(|statement| {
+        matches!(statement.op, Op::Closure(_) | Op::Apply { .. })
+            || statement.op.scopes().iter().any(|scope| has_closures(scope.block))
+    })
 }
 
 fn has_derivative(block: &Block) -> bool {

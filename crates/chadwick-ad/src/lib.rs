@@ -2,8 +2,8 @@
 
 mod activity;
 mod context;
-mod expand;
 mod dual;
+mod expand;
 mod flow;
 mod forward;
 mod loops;
@@ -16,7 +16,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use dual::Rung;
-pub use expand::{ReverseMode, expand, expand_with_report};
+pub use dual::{Rung, in_notation};
+pub use expand::{ReverseMode, expand, expand_with_report, has_derivatives};
 pub use report::{Note, NoteKind, Report};
 pub use saved::{SavedValue, saved_values};

@@ -129,8 +129,7 @@ impl Context<'_> {
         if let Some(first) = carry.first() {
             for (axis, index) in indices.iter().enumerate() {
                 let size = self.emit_one(Op::Dim { array: Atom::Var(first.var), axis }, span);
-                let least =
-                    self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![Atom::i64(0), index.clone()], span);
+                let least = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![Atom::i64(0), index.clone()], span);
                 let below = self.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![index.clone(), size], span);
                 for condition in [least, below] {
                     inside = match inside {

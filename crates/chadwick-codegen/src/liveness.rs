@@ -53,9 +53,7 @@ enum Shape {
 fn shape(op: &Op) -> Shape {
     match op {
         Op::If { .. } | Op::Match { .. } => Shape::Alternatives,
-        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } | Op::Custom(_) => {
-            Shape::Sequence
-        },
+        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } | Op::Custom(_) => Shape::Sequence,
         _ => Shape::Repeated,
     }
 }

@@ -134,7 +134,12 @@ impl Survey {
                 }
                 LoopForm::While { .. } => vec![Frame::Opaque, Frame::Opaque],
             },
-            Op::If { .. } | Op::Match { .. } | Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } => {
+            Op::If { .. }
+            | Op::Match { .. }
+            | Op::Par { .. }
+            | Op::Recompute(_)
+            | Op::WithAccumulators { .. }
+            | Op::WithLog { .. } => {
                 vec![Frame::Once; statement.op.scopes().len()]
             }
             _ => vec![Frame::Opaque; statement.op.scopes().len()],

@@ -1,6 +1,7 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-use chadwick_ad::{ReverseMode, Rung};
+pub use chadwick_ad::{ReverseMode, Rung};
+
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
 use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind};
@@ -215,6 +216,13 @@ pub fn advance_observed(
         report = chadwick_ad::expand_with_report(program, mode)?;
         observe("derivatives", started.elapsed());
         verified(program, "derivatives")?;
+        // Where reverse mode makes functions, a derivative around another one waits until they are data.
+        while chadwick_ad::has_derivatives(program) {
+            chadwick_opt::defunctionalise(program);
+            verified(program, "defunctionalise")?;
+            chadwick_ad::expand_with_report(program, mode)?;
+            verified(program, "derivatives")?;
+        }
     }
     // The lower rungs are there to be read and counted, so they stay as the papers have them.
     let is_for_speed = matches!(mode, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape));

@@ -194,6 +194,12 @@ impl Program {
             Backend::Native(_) if engine == compile::Engine::Builtin => compile::Engine::ChadFast,
             _ => engine,
         };
+        if let (Backend::Native(_), compile::Engine::Dual(rung)) = (backend, by)
+            && rung != compile::Rung::Tape
+        {
+            let message = format!("the engine `dual:{}` is for the interpreter; `dual:tape` has native code", rung.name());
+            return Err(Error::NoNativeCode { message });
+        }
         let mut core = Rc::clone(&lowered);
         if by != compile::Engine::Builtin
             && let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), by))

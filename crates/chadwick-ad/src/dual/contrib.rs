@@ -2,7 +2,7 @@
 
 use super::cells::{read, replicate, write};
 use super::numbers::{Factor, Numbers, Part};
-use super::{Backpropagation, Run};
+use super::{Backpropagation, Calls, Run, next_identity, skip_identities};
 use crate::context::Context;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Const, Constructor, LogType, Op, Type, TypeDefinition, TypeId};
 use chadwick_source::{Name, Span};
@@ -11,6 +11,7 @@ use std::rc::Rc;
 pub struct Contrib {
     numbers: Rc<Numbers>,
     ty: Type,
+    calls: Option<Calls>,
 }
 
 /// The most operands of a primitive operation. A constructor's tag is the number of contributions; conversions come behind.
@@ -30,7 +31,22 @@ impl Contrib {
             constructors.push(Constructor { name: name(format!("convert_{}_{}", from.name(), to.name())), payload });
         }
         types.push(TypeDefinition { name: Name::from("contrib"), constructors });
-        Contrib { numbers, ty }
+        let mut contrib = Contrib { numbers, ty, calls: None };
+        if contrib.numbers.calls {
+            let state = [vec![crate::context::with_axis(&contrib.ty)], contrib.numbers.arrays()].concat();
+            let calls = Calls::new(context, state);
+            if let Type::Named(id) = contrib.ty {
+                let call = Constructor { name: Name::from("call"), payload: vec![Type::Named(calls.ty)] };
+                context.b.program_mut().types[id.0 as usize].constructors.push(call);
+            }
+            contrib.calls = Some(calls);
+        }
+        contrib
+    }
+
+    /// The constructor of a call with a rule of its own.
+    fn call_tag(&self) -> u32 {
+        (MOST + 1 + self.numbers.conversions.len()) as u32
     }
 
     fn none(&self, context: &mut Context, span: Span) -> Atom {
@@ -68,8 +84,7 @@ impl Backpropagation for Contrib {
     }
 
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom> {
-        let (handle, indices, values) = (environment[0].clone(), Vec::new(), Vec::new());
-        let identity = context.emit_one(Op::Log { handle, indices, values }, span);
+        let identity = next_identity(context, &environment[0], span);
         let (tag, payload) = match parts {
             [Part { beside, factor: Factor::Convert(from, to) }] => {
                 let known = self.numbers.conversions.iter().position(|known| known == &(*from, *to));
@@ -138,11 +153,31 @@ impl Backpropagation for Contrib {
                 });
                 arms.push(Arm { tag: (MOST + 1 + number) as u32, binders, body });
             }
+            if let Some(calls) = &self.calls {
+                let call = context.fresh("call", Type::Named(calls.ty));
+                let body = context.block(|context| calls.run(context, Atom::Var(call.var), at.clone(), state, span));
+                arms.push(Arm { tag: self.call_tag(), binders: vec![call], body });
+            }
             context.b.push(Op::Match { scrutinee: contrib, arms, otherwise: None }, types, span)
         })
     }
 
     fn lookup(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
         self.numbers.read(context, &state[1..], &identity, span)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        self.calls.clone()
+    }
+
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
+        let identity = next_identity(context, &environment[0], span);
+        skip_identities(context, &environment[0], results, span);
+        vec![identity, context.construct(&self.ty, self.call_tag(), vec![call], span).swap_remove(0)]
+    }
+
+    fn result(&self, context: &mut Context, _: &[Atom], call: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
+        let payload = [self.numbers.zeros(), call.to_vec()].concat();
+        vec![identity, context.construct(&self.ty, 1, payload, span).swap_remove(0)]
     }
 }

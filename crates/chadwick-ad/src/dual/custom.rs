@@ -6,10 +6,37 @@
 use super::structure::Walk;
 use super::terms::Dual;
 use super::{Calls, atoms_of};
+use crate::context::Context;
 use crate::tape::any_sizes;
 use chadwick_core::visit::lambda_free_variables;
-use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Constructor, Custom, CustomKind, Op, Statement, Type};
-use chadwick_source::Name;
+use chadwick_core::{
+    Arm, Atom, BinaryOp, Binder, Block, Constructor, Custom, CustomKind, Op, Statement, Type, TypeDefinition, TypeId,
+};
+use chadwick_source::{Name, Span};
+
+/// The constructor of something that is no call.
+pub const NO_CALL: u32 = 0;
+
+impl Calls {
+    /// The type of calls and the function that runs their rules on a state.
+    pub(super) fn new(context: &mut Context, state: Vec<Type>) -> Calls {
+        let types = &mut context.b.program_mut().types;
+        let ty = TypeId(types.len() as u32);
+        let none = Constructor { name: Name::from("none"), payload: Vec::new() };
+        types.push(TypeDefinition { name: Name::from("call"), constructors: vec![none] });
+        let mut params = vec![context.fresh("call", Type::Named(ty)), context.fresh("row", Type::I64)];
+        params.extend(state.iter().map(|ty| context.fresh("state", ty.clone())).collect::<Vec<Binder>>());
+        let function = context.reserve(Name::from("call_rule"), params, state, Span::default());
+        Calls { ty, function }
+    }
+
+    /// Runs the rule of a call.
+    pub(super) fn run(&self, context: &mut Context, call: Atom, identity: Atom, state: &[Atom], span: Span) -> Vec<Atom> {
+        let args = [vec![call, identity], state.to_vec()].concat();
+        let types = state.iter().map(|atom| any_sizes(&context.type_of(atom))).collect();
+        context.b.push(Op::Call { function: self.function, args }, types, span)
+    }
+}
 
 impl Dual<'_, '_> {
     pub(super) fn custom_rule(&mut self, statement: &Statement, custom: &Custom, flags: &[bool]) {
@@ -48,8 +75,9 @@ impl Dual<'_, '_> {
             count = counted.1.into_iter().next().unwrap_or(Atom::i64(0));
         }
         let environment = self.environment.clone();
-        let number = rung.call(self.context, &environment, call, count, span);
-        let mut next = self.context.i64_op(BinaryOp::Add, number, Atom::i64(1), span);
+        let beside = rung.call(self.context, &environment, call, count, span);
+        let mut next = self.context.i64_op(BinaryOp::Add, beside[0].clone(), Atom::i64(1), span);
+        let given = [environment, beside].concat();
         let mut parts = Vec::new();
         for (result, flag) in results.iter().zip(flags) {
             if !*flag {
@@ -57,7 +85,7 @@ impl Dual<'_, '_> {
                 continue;
             }
             let ty = self.context.type_of(result);
-            let (values, after) = self.walk(Walk::Interleave, &ty, vec![result.clone()], vec![next], &environment, span);
+            let (values, after) = self.walk(Walk::Results, &ty, vec![result.clone()], vec![next], &given, span);
             next = after.into_iter().next().unwrap_or(Atom::i64(0));
             parts.extend(values);
         }
@@ -70,7 +98,7 @@ impl Dual<'_, '_> {
     }
 
     /// The reverse pass through a call, in the function that all calls go through.
-    fn add_arm(&mut self, calls: &Calls, custom: &Custom, site: Site, span: chadwick_source::Span) {
+    fn add_arm(&mut self, calls: &Calls, custom: &Custom, site: Site, span: Span) {
         let params = self.context.program().functions[calls.function.0 as usize].params.clone();
         let (number, cells) = (Atom::Var(params[1].var), atoms_of(&params[2..]));
         let binders: Vec<Binder> = site.types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
@@ -86,7 +114,7 @@ impl Dual<'_, '_> {
                 cotangents.push(self.context.zero_like(result, span));
                 continue;
             }
-            let (values, after) = self.walk(Walk::Rebuild, ty, vec![result.clone()], vec![next], &cells, span);
+            let (values, after) = self.walk(Walk::Collect, ty, vec![result.clone()], vec![next], &cells, span);
             next = after.into_iter().next().unwrap_or(Atom::i64(0));
             cotangents.extend(values);
         }

@@ -4,9 +4,11 @@
 
 use super::cells::read;
 use super::numbers::{Factor, Numbers, Part};
-use super::{Backpropagation, Run, atoms_of};
+use super::{Backpropagation, Calls, Run, atoms_of};
 use crate::context::Context;
-use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, FunctionId, LogType, Op, Type, TypeDefinition, TypeId};
+use chadwick_core::{
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, FunctionId, LogType, Op, Type, TypeDefinition, TypeId,
+};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
@@ -15,6 +17,7 @@ pub struct Delta {
     ty: Type,
     /// `eval`: a term, at a cotangent, on the cotangents of variables.
     eval: FunctionId,
+    calls: Option<Calls>,
 }
 
 const ZERO: u32 = 0;
@@ -39,11 +42,16 @@ impl Delta {
             constructors.push(constructor(&format!("convert_{}_{}", from.name(), to.name()), vec![ty.clone()]));
         }
         types.push(TypeDefinition { name: Name::from("delta"), constructors });
-        let mut params = vec![context.fresh("delta", ty.clone())];
+        let calls = numbers.calls.then(|| Calls::new(context, numbers.arrays()));
+        if let (Some(calls), Type::Named(id)) = (&calls, &ty) {
+            let call = Constructor { name: Name::from("call"), payload: vec![Type::Named(calls.ty)] };
+            context.b.program_mut().types[id.0 as usize].constructors.push(call);
+        }
+        let mut params = vec![context.fresh("delta", ty.clone()), context.fresh("binding", Type::I64)];
         params.extend(numbers.types().into_iter().map(|ty| context.fresh("z", ty)).collect::<Vec<Binder>>());
         params.extend(numbers.arrays().into_iter().map(|ty| context.fresh("cotangents", ty)).collect::<Vec<Binder>>());
         let eval = context.reserve(Name::from("eval"), params.clone(), numbers.arrays(), Span::default());
-        let delta = Delta { numbers, ty, eval };
+        let delta = Delta { numbers, ty, eval, calls };
         let body = delta.evaluate(context, &params);
         context.b.program_mut().functions[eval.0 as usize].body = body;
         delta
@@ -53,13 +61,23 @@ impl Delta {
         context.construct(&self.ty, tag, args, span).swap_remove(0)
     }
 
+    /// The constructor of a call with a rule of its own.
+    fn call_tag(&self) -> u32 {
+        CONVERT + self.numbers.conversions.len() as u32
+    }
+
+    fn bind(&self, context: &mut Context, handle: &Atom, term: Atom, span: Span) -> Atom {
+        context.emit_one(Op::Log { handle: handle.clone(), indices: Vec::new(), values: vec![term] }, span)
+    }
+
     fn evaluate(&self, context: &mut Context, params: &[Binder]) -> Block {
         let span = Span::default();
         let count = self.numbers.prims.len();
-        let (z, cells) = (atoms_of(&params[1..=count]), atoms_of(&params[1 + count..]));
+        let (z, cells) = (atoms_of(&params[2..2 + count]), atoms_of(&params[2 + count..]));
+        let binding = Atom::Var(params[1].var);
         let term = Binder { var: params[0].var, ty: self.ty.clone() };
         let call = |context: &mut Context, term: &Binder, z: Vec<Atom>, cells: Vec<Atom>| {
-            let args = [vec![Atom::Var(term.var)], z, cells].concat();
+            let args = [vec![Atom::Var(term.var), binding.clone()], z, cells].concat();
             context.b.push(Op::Call { function: self.eval, args }, self.numbers.arrays(), span)
         };
         context.block(|context| {
@@ -93,6 +111,11 @@ impl Delta {
                 });
                 arms.push(Arm { tag: CONVERT + number as u32, binders: vec![inner], body });
             }
+            if let Some(calls) = &self.calls {
+                let call = context.fresh("call", Type::Named(calls.ty));
+                let body = context.block(|context| calls.run(context, Atom::Var(call.var), binding.clone(), &cells, span));
+                arms.push(Arm { tag: self.call_tag(), binders: vec![call], body });
+            }
             let op = Op::Match { scrutinee: Atom::Var(term.var), arms, otherwise: None };
             context.b.push(op, self.numbers.arrays(), span)
         })
@@ -123,8 +146,7 @@ impl Backpropagation for Delta {
             let variable = self.term(context, VAR, part.beside.clone(), span);
             let term = match &part.factor {
                 Factor::Scale(component, factor) => {
-                    let mut args: Vec<Atom> =
-                        self.numbers.prims.iter().map(|prim| Atom::Const(Const::zero(*prim))).collect();
+                    let mut args: Vec<Atom> = self.numbers.prims.iter().map(|prim| Atom::Const(Const::zero(*prim))).collect();
                     args[*component] = factor.clone();
                     args.push(variable);
                     self.term(context, SCALE, args, span)
@@ -140,8 +162,8 @@ impl Backpropagation for Delta {
                 None => term,
             });
         }
-        let values = total.into_iter().collect();
-        vec![context.emit_one(Op::Log { handle: environment[0].clone(), indices: Vec::new(), values }, span)]
+        let term = total.unwrap_or_else(|| self.term(context, ZERO, Vec::new(), span));
+        vec![self.bind(context, &environment[0], term, span)]
     }
 
     fn start(&self, context: &mut Context, run: &Run, span: Span) -> Vec<Atom> {
@@ -161,12 +183,27 @@ impl Backpropagation for Delta {
             let behind = context.i64_op(BinaryOp::Add, at, run.inputs.clone(), span);
             let identity = context.i64_op(BinaryOp::Add, behind, Atom::i64(1), span);
             let z = self.numbers.read(context, cells, &identity, span);
-            let args = [vec![term], z, cells.to_vec()].concat();
+            let args = [vec![term, identity], z, cells.to_vec()].concat();
             context.b.push(Op::Call { function: self.eval, args }, self.numbers.arrays(), span)
         })
     }
 
     fn lookup(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
         self.numbers.read(context, state, &identity, span)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        self.calls.clone()
+    }
+
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
+        let term = self.term(context, self.call_tag(), vec![call], span);
+        let binding = self.bind(context, &environment[0], term, span);
+        context.for_loop(results, Vec::new(), span, |context, _, _| {
+            let zero = self.term(context, ZERO, Vec::new(), span);
+            self.bind(context, &environment[0], zero, span);
+            Vec::new()
+        });
+        vec![binding]
     }
 }

@@ -150,8 +150,7 @@ impl Map {
 
     /// A choice by a match on a map.
     fn matched(&self, context: &mut Context, map: Atom, results: Vec<Type>, leaf: Block, node: Node, body: Block) -> Vec<Atom> {
-        let arms =
-            vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders: node.binders, body }];
+        let arms = vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders: node.binders, body }];
         context.b.push(Op::Match { scrutinee: map, arms, otherwise: None }, results, Span::default())
     }
 
@@ -254,8 +253,7 @@ impl Map {
         let entry = params[1..params.len() - 1].to_vec();
         let leaf = super::plain_block([entry.clone(), vec![left.clone()]].concat());
         let node = self.node(context);
-        let results: Vec<Type> =
-            [vec![Type::I64], self.extra.clone(), self.numbers.types(), vec![self.ty.clone()]].concat();
+        let results: Vec<Type> = [vec![Type::I64], self.extra.clone(), self.numbers.types(), vec![self.ty.clone()]].concat();
         let body = context.block(|context| {
             let args = [vec![node.left()], node.entry(), vec![node.right()]].concat();
             let mut last = self.call(context, self.take_last, args, Span::default());

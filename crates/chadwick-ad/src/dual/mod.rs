@@ -16,15 +16,20 @@ mod delta;
 mod map;
 mod mutable;
 mod naive;
+mod notation;
 mod numbers;
 mod staged;
 mod structure;
 mod tape;
 mod terms;
 
+pub use notation::in_notation;
+
 use crate::context::{Context, with_axis};
 use active::{active_variables, survey};
-use chadwick_core::{Arm, Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, LogType, Op, Statement, Type, TypeId, Var};
+use chadwick_core::{
+    Arm, Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, LogType, Op, Statement, Type, TypeId, Var,
+};
 use chadwick_source::Span;
 use numbers::{Numbers, Part};
 use rustc_hash::FxHashMap;
@@ -85,11 +90,6 @@ impl Rung {
     pub fn from_name(name: &str) -> Option<Rung> {
         Rung::ALL.into_iter().find(|rung| rung.name() == name)
     }
-
-    /// Whether its backpropagators are functions, so that its output is of higher order.
-    pub fn has_closures(self) -> bool {
-        matches!(self, Rung::Naive | Rung::Staged | Rung::Cayley | Rung::Sparse | Rung::Mutable | Rung::Single)
-    }
 }
 
 /// What a rung says. The state is what a cotangent is added to and what is left at the end to read the inputs' cotangents from.
@@ -134,9 +134,19 @@ trait Backpropagation {
         None
     }
 
-    /// Notes a call and makes room for so many results behind it; returns its identity.
-    fn call(&self, _context: &mut Context, _environment: &[Atom], _call: Atom, _results: Atom, _span: Span) -> Atom {
-        Atom::i64(0)
+    /// What stands beside a call: its identity first. Those of its results, so many, come right behind.
+    fn call(&self, _context: &mut Context, _environment: &[Atom], _call: Atom, _results: Atom, _span: Span) -> Vec<Atom> {
+        vec![Atom::i64(0)]
+    }
+
+    /// What stands beside a result of a call. It sees to it that the call's turn comes.
+    fn result(&self, context: &mut Context, environment: &[Atom], _call: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
+        self.input(context, environment, identity, span)
+    }
+
+    /// The cotangent of a result of a call when the call's turn has come.
+    fn collected(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
+        self.lookup(context, state, identity, span)
     }
 }
 
@@ -145,6 +155,20 @@ trait Backpropagation {
 struct Calls {
     ty: TypeId,
     function: FunctionId,
+}
+
+/// Takes so many identities for scalars that contribute nothing themselves.
+fn skip_identities(context: &mut Context, handle: &Atom, count: Atom, span: Span) {
+    context.for_loop(count, Vec::new(), span, |context, _, _| {
+        next_identity(context, handle, span);
+        Vec::new()
+    });
+}
+
+/// Takes the next identity.
+fn next_identity(context: &mut Context, handle: &Atom, span: Span) -> Atom {
+    let (handle, indices, values) = (handle.clone(), Vec::new(), Vec::new());
+    context.emit_one(Op::Log { handle, indices, values }, span)
 }
 
 /// What is known when the program has run.
@@ -210,10 +234,6 @@ impl DualEngine {
         DualEngine { rung, machinery: FxHashMap::default() }
     }
 
-    pub fn rung(&self) -> Rung {
-        self.rung
-    }
-
     /// Emits the function and its reverse pass; returns the results and the cotangents of the parameters.
     pub fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = bound_lambda(context, parts, span);
@@ -246,11 +266,8 @@ impl DualEngine {
 
     fn machinery(&mut self, context: &mut Context, lambda: &Lambda) -> &mut Machinery {
         let numbers = survey(context, lambda);
-        if !self.machinery.contains_key(&numbers) {
-            let made = Machinery::new(self.rung, numbers.clone(), context);
-            self.machinery.insert(numbers.clone(), made);
-        }
-        self.machinery.entry(numbers).or_insert_with(|| unreachable!("made above"))
+        let rung = self.rung;
+        self.machinery.entry(numbers.clone()).or_insert_with(|| Machinery::new(rung, numbers, context))
     }
 }
 

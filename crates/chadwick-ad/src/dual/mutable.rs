@@ -3,7 +3,7 @@
 
 use super::cells::{apply, closure, read, replicate, write};
 use super::numbers::{Numbers, Part};
-use super::{Backpropagation, Run};
+use super::{Backpropagation, Calls, Run, next_identity, skip_identities};
 use crate::context::Context;
 use chadwick_core::{Arm, Atom, BinaryOp, Constructor, FunctionType, LogType, Op, Type, TypeDefinition, TypeId};
 use chadwick_source::{Name, Span};
@@ -17,6 +17,7 @@ pub struct Mutable {
     cell: Type,
     /// From a cotangent and a state to the state.
     function: FunctionType,
+    calls: Option<Calls>,
 }
 
 impl Mutable {
@@ -31,7 +32,8 @@ impl Mutable {
         let payload = vec![Type::Function(function.clone().into())];
         context.b.program_mut().types[id.0 as usize].constructors =
             vec![Constructor { name: Name::from("backpropagator"), payload }];
-        Mutable { numbers, apart, cell, function }
+        let calls = numbers.calls.then(|| Calls::new(context, function.results.clone()));
+        Mutable { numbers, apart, cell, function, calls }
     }
 
     fn count(&self) -> usize {
@@ -85,8 +87,7 @@ impl Backpropagation for Mutable {
     }
 
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom> {
-        let (handle, indices, values) = (environment[0].clone(), Vec::new(), Vec::new());
-        let identity = context.emit_one(Op::Log { handle, indices, values }, span);
+        let identity = next_identity(context, &environment[0], span);
         let cell = self.boxed(context, span, |context, z, state| {
             let mut state = state.to_vec();
             for part in parts {
@@ -128,5 +129,31 @@ impl Backpropagation for Mutable {
     fn lookup(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
         let (inputs, _, arguments) = self.split(state);
         self.numbers.read(context, if self.apart { inputs } else { arguments }, &identity, span)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        self.calls.clone()
+    }
+
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
+        let identity = next_identity(context, &environment[0], span);
+        skip_identities(context, &environment[0], results, span);
+        let own = identity.clone();
+        let cell = self.boxed(context, span, |context, _, state| match &self.calls {
+            Some(calls) => calls.run(context, call, own, state, span),
+            None => state.to_vec(),
+        });
+        vec![identity, cell]
+    }
+
+    fn result(&self, context: &mut Context, _: &[Atom], call: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
+        let zeros = self.numbers.zeros();
+        let cell = self.boxed(context, span, |context, _, state| self.stage(context, state, call, &zeros, span));
+        vec![identity, cell]
+    }
+
+    fn collected(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
+        let (_, _, arguments) = self.split(state);
+        self.numbers.read(context, arguments, &identity, span)
     }
 }

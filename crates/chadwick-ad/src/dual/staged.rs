@@ -7,16 +7,11 @@
 use super::cells::{apply, closure};
 use super::map::Map;
 use super::numbers::{Numbers, Part};
-use super::{Backpropagation, Run};
+use super::{Backpropagation, Calls, Run, next_identity, skip_identities};
 use crate::context::Context;
 use chadwick_core::{Atom, BinaryOp, Binder, FunctionType, LogType, Loop, LoopForm, LoopHints, Op, Type};
 use chadwick_source::Span;
 use std::rc::Rc;
-
-fn identity(context: &mut Context, environment: &[Atom], span: Span) -> Atom {
-    let (handle, indices, values) = (environment[0].clone(), Vec::new(), Vec::new());
-    context.emit_one(Op::Log { handle, indices, values }, span)
-}
 
 /// `SResolve`: while calls are staged, the last one is made. The map is the last part of the state.
 fn resolve(
@@ -48,10 +43,7 @@ pub struct Staged {
 
 impl Staged {
     pub fn new(numbers: Rc<Numbers>, context: &mut Context) -> Staged {
-        let make = |map: &Type| FunctionType {
-            params: numbers.types(),
-            results: [numbers.arrays(), vec![map.clone()]].concat(),
-        };
+        let make = |map: &Type| FunctionType { params: numbers.types(), results: [numbers.arrays(), vec![map.clone()]].concat() };
         let map = Map::new(Rc::clone(&numbers), context, |map| vec![Type::Function(make(map).into())]);
         let function = make(&map.ty);
         Staged { numbers, map, function }
@@ -93,7 +85,7 @@ impl Backpropagation for Staged {
     }
 
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom> {
-        let own = identity(context, environment, span);
+        let own = next_identity(context, &environment[0], span);
         let function = closure(context, &self.function, span, |context, z| {
             let mut total: Option<(Vec<Atom>, Atom)> = None;
             for part in parts {
@@ -150,6 +142,7 @@ pub struct Cayley {
     sparse: Option<Map>,
     /// From a cotangent and a state to the state.
     function: FunctionType,
+    calls: Option<Calls>,
 }
 
 impl Cayley {
@@ -165,7 +158,8 @@ impl Cayley {
         };
         let map = Map::new(Rc::clone(&numbers), context, |map| vec![Type::Function(make(map).into())]);
         let function = make(&map.ty);
-        Cayley { numbers, map, sparse, function }
+        let calls = numbers.calls.then(|| Calls::new(context, function.results.clone()));
+        Cayley { numbers, map, sparse, function, calls }
     }
 
     fn updater(&self, context: &mut Context, span: Span, make: impl FnOnce(&mut Context, &[Atom], &[Atom]) -> Vec<Atom>) -> Atom {
@@ -203,7 +197,7 @@ impl Backpropagation for Cayley {
     }
 
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom> {
-        let own = identity(context, environment, span);
+        let own = next_identity(context, &environment[0], span);
         let function = self.updater(context, span, |context, z, state| {
             let mut state = state.to_vec();
             for part in parts {
@@ -242,5 +236,38 @@ impl Backpropagation for Cayley {
             Some(map) => map.find(context, state[0].clone(), own, span),
             None => self.numbers.read(context, &state[..self.numbers.prims.len()], &own, span),
         }
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        self.calls.clone()
+    }
+
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
+        let own = next_identity(context, &environment[0], span);
+        skip_identities(context, &environment[0], results, span);
+        let identity = own.clone();
+        let function = self.updater(context, span, |context, _, state| match &self.calls {
+            Some(calls) => calls.run(context, call, identity, state, span),
+            None => state.to_vec(),
+        });
+        vec![own, function]
+    }
+
+    /// The cotangent of a result stays in the map, under the negative identity, where the call finds it.
+    fn result(&self, context: &mut Context, environment: &[Atom], call: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
+        let nothing = self.constant(context, environment, span);
+        let kept = context.i64_op(BinaryOp::Sub, Atom::i64(0), own.clone(), span);
+        let zeros = self.numbers.zeros();
+        let function = self.updater(context, span, |context, z, state| {
+            let state = stage(context, &self.map, state, &[kept, nothing[1].clone()], z, span);
+            stage(context, &self.map, &state, call, &zeros, span)
+        });
+        vec![own, function]
+    }
+
+    fn collected(&self, context: &mut Context, state: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
+        let key = context.i64_op(BinaryOp::Sub, Atom::i64(0), own, span);
+        let Some(staged) = state.last() else { return self.numbers.zeros() };
+        self.map.find(context, staged.clone(), key, span)
     }
 }

@@ -29,6 +29,10 @@ pub enum Walk {
     Seed,
     /// Threads the next identity; reads the cotangents of inputs from the state that is given.
     Rebuild,
+    /// The same for the results of a call with a rule of its own: puts them beside the scalars.
+    Results,
+    /// Reads their cotangents when the call's turn has come.
+    Collect,
 }
 
 impl Walk {
@@ -37,7 +41,7 @@ impl Walk {
     }
 
     fn gives_dual(self) -> bool {
-        matches!(self, Walk::Interleave | Walk::Inject)
+        matches!(self, Walk::Interleave | Walk::Inject | Walk::Results)
     }
 
     fn gives_nothing(self) -> bool {
@@ -46,7 +50,7 @@ impl Walk {
 
     /// Whether scalars are numbered, so that those of a flat array can be numbered at once.
     fn numbers(self) -> bool {
-        matches!(self, Walk::Count | Walk::Interleave | Walk::Rebuild)
+        matches!(self, Walk::Count | Walk::Interleave | Walk::Rebuild | Walk::Results | Walk::Collect)
     }
 
     fn name(self) -> &'static str {
@@ -57,6 +61,8 @@ impl Walk {
             Walk::Plain => "primal",
             Walk::Seed => "deinterleave",
             Walk::Rebuild => "rebuild",
+            Walk::Results => "results",
+            Walk::Collect => "collect",
         }
     }
 }
@@ -207,6 +213,18 @@ impl Dual<'_, '_> {
                 let state = rung.contribute(context, &thread, beside, &cotangent, span);
                 (Vec::new(), state)
             }
+            Walk::Results => {
+                let after = next();
+                let environment = usize::from(rung.log().is_some()) + rung.environment_types().len();
+                let (environment, call) = given.split_at(environment);
+                let beside = rung.result(context, environment, call, thread[0].clone(), span);
+                ([parts, beside].concat(), after)
+            }
+            Walk::Collect => {
+                let after = next();
+                let found = rung.collected(context, given, thread[0].clone(), span);
+                (vec![numbers.to_cotangent(context, &found, prim, span)], after)
+            }
             Walk::Rebuild => {
                 let after = next();
                 let found = rung.lookup(context, given, thread[0].clone(), span);
@@ -264,7 +282,7 @@ impl Dual<'_, '_> {
         let element = self.elements(&parts[..1], &indices, span);
         let (mut values, _) = self.leaf(walk, prim, element, vec![identity], given, span);
         // The array itself stays as it is.
-        let kept = if walk == Walk::Interleave { vec![parts[0].clone()] } else { Vec::new() };
+        let kept = if walk.gives_dual() { vec![parts[0].clone()] } else { Vec::new() };
         values.drain(..kept.len());
         let body = self.context.b.pop_block(values);
         let inner = vec![Vec::new(); body.results.len()];
@@ -309,9 +327,8 @@ impl Dual<'_, '_> {
         let row = any_sizes(&ty.peel(1).unwrap_or(Type::BOOL));
         let bound = self.context.emit_one(Op::Dim { array: parts[0].clone(), axis: 0 }, span);
         let rank = row.rank();
-        let sizes: Vec<Size> = (1..=rank)
-            .map(|axis| Size::Known(self.context.emit_one(Op::Dim { array: parts[0].clone(), axis }, span)))
-            .collect();
+        let sizes: Vec<Size> =
+            (1..=rank).map(|axis| Size::Known(self.context.emit_one(Op::Dim { array: parts[0].clone(), axis }, span))).collect();
         let types: Vec<Type> = thread.iter().map(|atom| any_sizes(&self.context.type_of(atom))).collect();
         let carry: Vec<Binder> = types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
         let index = self.context.fresh("i", Type::I64);

@@ -5,14 +5,12 @@
 //! Only where cotangents are converted on the way, or both floats and integers are active, or a rule of the program's own has to run, is
 //! there a column that says what kind of row it is.
 
+use super::custom::NO_CALL;
 use super::numbers::{Factor, Numbers, Part};
 use super::{Backpropagation, Calls, Run};
 use crate::context::Context;
-use chadwick_core::{
-    Atom, BinaryOp, Block, CompareOp, Const, Constructor, LogType, MessagePart, Op, Prim, PrimOp, Type, TypeDefinition,
-    TypeId,
-};
-use chadwick_source::{Name, Span};
+use chadwick_core::{Atom, BinaryOp, Block, CompareOp, Const, LogType, MessagePart, Op, Prim, PrimOp, Type};
+use chadwick_source::Span;
 use std::rc::Rc;
 
 pub struct Tape {
@@ -28,22 +26,9 @@ const PLAIN: i64 = 0;
 const CALL: i64 = 1;
 const FIRST_CONVERSION: i64 = 2;
 
-/// The constructor of a row that calls no rule.
-const NO_CALL: u32 = 0;
-
 impl Tape {
     pub fn new(numbers: Rc<Numbers>, context: &mut Context) -> Tape {
-        let calls = numbers.calls.then(|| {
-            let types = &mut context.b.program_mut().types;
-            let ty = TypeId(types.len() as u32);
-            let none = Constructor { name: Name::from("none"), payload: Vec::new() };
-            types.push(TypeDefinition { name: Name::from("call"), constructors: vec![none] });
-            let cells = numbers.arrays();
-            let mut params = vec![context.fresh("call", Type::Named(ty)), context.fresh("row", Type::I64)];
-            params.extend(cells.iter().map(|ty| context.fresh("cotangents", ty.clone())).collect::<Vec<_>>());
-            let function = context.reserve(Name::from("call_rule"), params, cells, Span::default());
-            Calls { ty, function }
-        });
+        let calls = numbers.calls.then(|| Calls::new(context, numbers.arrays()));
         Tape { numbers, calls }
     }
 
@@ -52,7 +37,15 @@ impl Tape {
     }
 
     /// Writes a row of up to two parents.
-    fn row(&self, context: &mut Context, handle: &Atom, kind: i64, parents: &[(Atom, Factor)], call: Option<Atom>, span: Span) -> Atom {
+    fn row(
+        &self,
+        context: &mut Context,
+        handle: &Atom,
+        kind: i64,
+        parents: &[(Atom, Factor)],
+        call: Option<Atom>,
+        span: Span,
+    ) -> Atom {
         let parent = |at: usize| parents.get(at).map_or(Atom::i64(0), |(parent, _)| parent.clone());
         let packed = match parents.len() {
             0 | 1 => parent(0),
@@ -83,7 +76,15 @@ impl Tape {
     }
 
     /// What a plain row does: each parent gets the cotangent times its partial derivative.
-    fn plain_row(&self, context: &mut Context, cells: &[Atom], cotangent: &[Atom], packed: &Atom, partials: &[Atom], span: Span) -> Vec<Atom> {
+    fn plain_row(
+        &self,
+        context: &mut Context,
+        cells: &[Atom],
+        cotangent: &[Atom],
+        packed: &Atom,
+        partials: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         let left = context.i64_op(BinaryOp::And, packed.clone(), Atom::i64(MOST_ROWS), span);
         let right = context.i64_op(BinaryOp::ShiftRightLogical, packed.clone(), Atom::i64(32), span);
         let mut cells = cells.to_vec();
@@ -103,8 +104,7 @@ impl Tape {
         let Some((from, to)) = self.numbers.conversions.get(conversion) else {
             let Some(calls) = &self.calls else { return cells.to_vec() };
             let Some(call) = row.call.clone() else { return cells.to_vec() };
-            let args = [vec![call, row.number.clone()], cells.to_vec()].concat();
-            return context.emit(Op::Call { function: calls.function, args }, span);
+            return calls.run(context, call, row.number.clone(), cells, span);
         };
         let code = Atom::i64(FIRST_CONVERSION + conversion as i64);
         let condition = context.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![row.kind.clone(), code], span);
@@ -223,12 +223,12 @@ impl Backpropagation for Tape {
         self.calls.clone()
     }
 
-    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Atom {
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
         let number = self.row(context, &environment[0], CALL, &[], Some(call), span);
         context.for_loop(results, Vec::new(), span, |context, _, _| {
             self.row(context, &environment[0], PLAIN, &[], None, span);
             Vec::new()
         });
-        number
+        vec![number]
     }
 }

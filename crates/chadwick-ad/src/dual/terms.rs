@@ -13,8 +13,8 @@ use crate::flow::uses_rule;
 use chadwick_core::prim::Derivative;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, PrimOp, Size,
-    Statement, Type, Var,
+    Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, PrimOp, Size, Statement,
+    Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -218,8 +218,7 @@ impl<'c, 'p> Dual<'c, 'p> {
                 };
                 let mut made = Vec::new();
                 for arm in arms {
-                    let carrying: Vec<bool> =
-                        arm.binders.iter().map(|binder| dual && self.context.carries(&binder.ty)).collect();
+                    let carrying: Vec<bool> = arm.binders.iter().map(|binder| dual && self.context.carries(&binder.ty)).collect();
                     let binders = self.binders(&arm.binders, &carrying);
                     made.push(Arm { tag: arm.tag, binders, body: self.block(&arm.body, &flags) });
                 }
@@ -498,11 +497,8 @@ impl<'c, 'p> Dual<'c, 'p> {
             types.extend(if *wanted { self.dual_type(ty) } else { vec![ty.clone()] });
         }
         let handles = self.machinery.rung.log().map(|log| Type::Log(log.into()));
-        let environment: Vec<Binder> = handles
-            .into_iter()
-            .chain(self.machinery.rung.environment_types())
-            .map(|ty| self.context.fresh("tape", ty))
-            .collect();
+        let environment: Vec<Binder> =
+            handles.into_iter().chain(self.machinery.rung.environment_types()).map(|ty| self.context.fresh("tape", ty)).collect();
         let name = Name::from(format!("{}_dual", source.name));
         let target = self.context.reserve(name, Vec::new(), types, source.span);
         self.machinery.functions.insert(key, target);

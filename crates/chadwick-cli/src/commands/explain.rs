@@ -40,6 +40,9 @@ fn explain(options: &ExplainOptions) -> Result<()> {
     if !options.report {
         output::line(&explanation.core);
     }
+    if let Some(notation) = &explanation.notation {
+        output::line(&format!("in the notation of the paper:\n\n{notation}"));
+    }
     output::bytes(explanation.report().as_bytes());
     Ok(())
 }
@@ -75,6 +78,7 @@ fn document(explanation: &Explanation) -> Json {
         "by": explanation.by,
         "stage": explanation.stage.name(),
         "core": explanation.core,
+        "notation": explanation.notation,
         "saved": saved.collect::<Vec<_>>(),
         "totals": totals.collect::<Vec<_>>(),
         "recomputed": places(&explanation.recomputed),

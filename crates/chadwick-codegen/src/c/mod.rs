@@ -151,8 +151,7 @@ impl Printer<'_> {
     /// The columns of a log grow together, so one test per row is enough.
     fn append(&mut self, log: &Exp, row: Local, values: &[(Elem, Exp)], site: SiteId) {
         let log = self.exp(log);
-        let sizes: Vec<String> =
-            values.iter().map(|(elem, _)| format!("sizeof({})", elem_name(*elem, self.layouts))).collect();
+        let sizes: Vec<String> = values.iter().map(|(elem, _)| format!("sizeof({})", elem_name(*elem, self.layouts))).collect();
         let count = sizes.len();
         let sizes = if sizes.is_empty() { String::from("0") } else { sizes.join(", ") };
         self.line(&format!(
@@ -361,7 +360,9 @@ impl Printer<'_> {
             Stm::OpenLog { log, columns, start } => {
                 let (name, start, count) = (self.name(*log).to_owned(), self.exp(start), (*columns).max(1));
                 self.line(&format!("cw_block *{name}_columns[{count}] = {{0}};"));
-                self.line(&format!("cw_rows {name}_rows = {{.start = {start}, .columns = {name}_columns}}, *{name} = &{name}_rows;"));
+                self.line(&format!(
+                    "cw_rows {name}_rows = {{.start = {start}, .columns = {name}_columns}}, *{name} = &{name}_rows;"
+                ));
             }
             Stm::Append { log, row, values, site } => self.append(log, *row, values, *site),
             Stm::CloseLog { log, count, columns } => {

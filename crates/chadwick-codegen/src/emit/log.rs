@@ -8,14 +8,7 @@ use crate::liveness::Deaths;
 use chadwick_core::{Atom, Binder, Block, Prim, Statement, Type};
 
 impl<'p> Emitter<'_, 'p> {
-    pub(super) fn with_log(
-        &mut self,
-        statement: &'p Statement,
-        handle: &Binder,
-        start: &Atom,
-        body: &'p Block,
-        deaths: &Deaths,
-    ) {
+    pub(super) fn with_log(&mut self, statement: &'p Statement, handle: &Binder, start: &Atom, body: &'p Block, deaths: &Deaths) {
         let name = self.var_name(handle.var);
         let start = self.scalar(start);
         let log = self.local(&name, Ty::Log);
@@ -48,14 +41,7 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    pub(super) fn append(
-        &mut self,
-        statement: &'p Statement,
-        handle: &Atom,
-        indices: &[Atom],
-        values: &[Atom],
-        deaths: &Deaths,
-    ) {
+    pub(super) fn append(&mut self, statement: &'p Statement, handle: &Atom, indices: &[Atom], values: &[Atom], deaths: &Deaths) {
         let Value::Handle(Handle::Log(log)) = self.value(handle) else { return };
         let mut uses = self.statement_uses(statement, deaths);
         let mut row: Vec<(Elem, Exp)> = indices.iter().map(|index| (Elem::Prim(Prim::I64), self.scalar(index))).collect();
