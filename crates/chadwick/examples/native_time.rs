@@ -27,7 +27,9 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         engine = chadwick::compile::Engine::from_name(name).ok_or("no such engine")?;
         arguments.drain(..2);
     }
-    let [file, entry, shapes @ ..] = arguments.as_slice() else { return Err("[--threads N] [--engine NAME] FILE ENTRY [SHAPE…]".into()) };
+    let [file, entry, shapes @ ..] = arguments.as_slice() else {
+        return Err("[--threads N] [--engine NAME] FILE ENTRY [SHAPE…]".into());
+    };
     let program = Program::from_file(file)?;
     let started = Instant::now();
     let native = program.with_engine(engine)?.with_backend(Backend::Native(options))?;

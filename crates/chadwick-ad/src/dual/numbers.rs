@@ -69,7 +69,7 @@ impl Numbers {
     }
 
     /// A cotangent of a type as it travels.
-    pub fn from_cotangent(&self, context: &mut Context, cotangent: Atom, prim: Prim, span: Span) -> Vec<Atom> {
+    pub fn as_numbers(&self, context: &mut Context, cotangent: Atom, prim: Prim, span: Span) -> Vec<Atom> {
         let mut numbers = self.zeros();
         if let Some(at) = self.position(prim) {
             numbers[at] = converted(context, cotangent, prim, carrier(prim), span);
@@ -78,7 +78,7 @@ impl Numbers {
     }
 
     /// What arrived for a scalar of a type.
-    pub fn to_cotangent(&self, context: &mut Context, numbers: &[Atom], prim: Prim, span: Span) -> Atom {
+    pub fn as_cotangent(&self, context: &mut Context, numbers: &[Atom], prim: Prim, span: Span) -> Atom {
         match self.position(prim).and_then(|at| numbers.get(at)) {
             Some(number) => converted(context, number.clone(), carrier(prim), prim, span),
             None => Atom::Const(Const::zero(prim)),
@@ -99,9 +99,9 @@ impl Numbers {
                 numbers[*at] = context.prim(scale, vec![cotangent[*at].clone(), by.clone()], span);
             }
             Factor::Convert(from, to) => {
-                let own = self.to_cotangent(context, cotangent, *from, span);
+                let own = self.as_cotangent(context, cotangent, *from, span);
                 let back = converted(context, own, *from, *to, span);
-                return self.from_cotangent(context, back, *to, span);
+                return self.as_numbers(context, back, *to, span);
             }
         }
         numbers

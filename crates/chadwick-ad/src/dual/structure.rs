@@ -209,7 +209,7 @@ impl Dual<'_, '_> {
             Walk::Plain => (vec![parts[0].clone()], thread),
             Walk::Seed => {
                 let (beside, seed) = (&parts[1..parts.len() - 1], parts[parts.len() - 1].clone());
-                let cotangent = numbers.from_cotangent(context, seed, prim, span);
+                let cotangent = numbers.as_numbers(context, seed, prim, span);
                 let state = rung.contribute(context, &thread, beside, &cotangent, span);
                 (Vec::new(), state)
             }
@@ -223,12 +223,12 @@ impl Dual<'_, '_> {
             Walk::Collect => {
                 let after = next();
                 let found = rung.collected(context, given, thread[0].clone(), span);
-                (vec![numbers.to_cotangent(context, &found, prim, span)], after)
+                (vec![numbers.as_cotangent(context, &found, prim, span)], after)
             }
             Walk::Rebuild => {
                 let after = next();
                 let found = rung.lookup(context, given, thread[0].clone(), span);
-                (vec![numbers.to_cotangent(context, &found, prim, span)], after)
+                (vec![numbers.as_cotangent(context, &found, prim, span)], after)
             }
         }
     }
