@@ -225,6 +225,24 @@ entry f (xs: []f64) = vjp (\\xs -> let ys = exponentials xs in ys[0] * ys[1] + y
     }
 }
 
+/// The calls of one derivative must not appear in the type of another's, around which forward mode has gone already.
+#[test]
+fn rules_in_several_derivatives_of_one_program_do_not_mix() {
+    let text = "
+def cube (x: f64): f64 = with_vjp (\\x -> x * x * x) (\\res adj -> 3 * f64.cbrt res * f64.cbrt res * adj) x
+def square (x: f64): f64 = with_vjp (\\x -> x * x) (\\res adj -> 2 * f64.sqrt res * adj) x
+entry first (x: f64) = jvp (\\x -> vjp cube x 1) x 1
+entry second (x: f64) = jvp (\\x -> vjp (\\x -> square x * cube x) x 1) x 1
+entry third (x: f64) = vjp (\\x -> vjp (\\x -> square x * cube x) x 1) x 1";
+    let program = source(text);
+    for rung in [Rung::Tape, Rung::Delta, Rung::Contrib, Rung::Single, Rung::Cayley] {
+        let program = by(&program, rung);
+        for (entry, wanted) in [("first", 12.0), ("second", 160.0), ("third", 160.0)] {
+            assert_near(&run(&program, entry, &[2.0.into()]).0, &[wanted], rung.name());
+        }
+    }
+}
+
 #[test]
 fn native_code_with_a_tape_agrees_with_the_interpreter() {
     if chadwick::native_code_available().is_err() {

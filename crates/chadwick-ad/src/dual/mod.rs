@@ -226,7 +226,9 @@ impl Machinery {
 /// What the expansion of derivatives by dual numbers keeps from one derivative to the next.
 pub(crate) struct DualEngine {
     rung: Rung,
-    machinery: FxHashMap<Numbers, Machinery>,
+    /// By numbers, and by derivative where calls with rules of their own are kept: their type must be complete when the derivative around it
+    /// is expanded.
+    machinery: FxHashMap<(Numbers, usize), Machinery>,
 }
 
 impl DualEngine {
@@ -266,8 +268,9 @@ impl DualEngine {
 
     fn machinery(&mut self, context: &mut Context, lambda: &Lambda) -> &mut Machinery {
         let numbers = survey(context, lambda);
+        let number = if numbers.calls { 1 + self.machinery.len() } else { 0 };
         let rung = self.rung;
-        self.machinery.entry(numbers.clone()).or_insert_with(|| Machinery::new(rung, numbers, context))
+        self.machinery.entry((numbers.clone(), number)).or_insert_with(|| Machinery::new(rung, numbers, context))
     }
 }
 
