@@ -4,24 +4,33 @@
 //! are in Core, with a remark.
 
 use super::Rung;
+use crate::flow::Flows;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Mode, Op, PrimOp, Program, Statement, Type, Var};
+use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
 /// The functions that are differentiated in reverse, and those they call, transformed by the rung.
 pub fn in_notation(program: &Program, rung: Rung) -> String {
     let mut writer = Writer { program, rung, text: String::new(), depth: 0, forms: false, active: Default::default() };
-    let (mut roots, mut called) = (Vec::new(), Vec::new());
+    let mut roots = Vec::new();
     for function in &program.functions {
         collect(&function.body, &mut roots);
     }
+    // Which parameters of each function that is called have something beside them.
+    let mut called: Vec<(usize, Vec<bool>)> = Vec::new();
     for (number, root) in roots.iter().enumerate() {
-        calls(&root.function.body, program, &mut called);
+        writer.active = active(program, &root.function, &vec![true; root.function.params.len()]);
+        calls(&root.function.body, &writer.active, &mut called);
         writer.function(&format!("function {}", number + 1), &root.function);
     }
-    for at in called {
-        let Some(function) = program.functions.get(at) else { continue };
+    let mut at = 0;
+    while let Some((number, mask)) = called.get(at).cloned() {
+        at += 1;
+        let Some(function) = program.functions.get(number) else { continue };
         let lambda = Lambda { params: function.params.clone(), results: function.results.clone(), body: function.body.clone() };
+        writer.active = active(program, &lambda, &mask);
+        calls(&lambda.body, &writer.active, &mut called);
         writer.function(&function.name, &lambda);
     }
     if writer.forms {
@@ -43,16 +52,28 @@ fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
     }
 }
 
-fn calls(block: &Block, program: &Program, known: &mut Vec<usize>) {
+/// The variables that depend on the masked parameters and on which a result depends.
+fn active(program: &Program, lambda: &Lambda, mask: &[bool]) -> FxHashSet<Var> {
+    let mut flows = Flows::default();
+    let inputs = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked).map(|(param, _)| param.var);
+    let mut active = flows.active_variables(program, &lambda.body, inputs, true);
+    let outputs = lambda.body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None });
+    let useful = flows.useful_variables(program, &lambda.body, outputs, true);
+    active.retain(|var| useful.contains(var));
+    active
+}
+
+/// The calls that have something beside an argument; each function once for each choice of arguments.
+fn calls(block: &Block, active: &FxHashSet<Var>, known: &mut Vec<(usize, Vec<bool>)>) {
     for statement in &block.statements {
-        if let Op::Call { function, .. } = &statement.op
-            && !known.contains(&(function.0 as usize))
-            && let Some(target) = program.functions.get(function.0 as usize)
-        {
-            known.push(function.0 as usize);
-            calls(&target.body, program, known);
+        if let Op::Call { function, args } = &statement.op {
+            let is_active = |arg: &Atom| matches!(arg, Atom::Var(var) if active.contains(var));
+            let call = (function.0 as usize, args.iter().map(is_active).collect::<Vec<bool>>());
+            if call.1.contains(&true) && !known.contains(&call) {
+                known.push(call);
+            }
         }
-        statement.op.scopes().iter().for_each(|scope| calls(scope.block, program, known));
+        statement.op.scopes().iter().for_each(|scope| calls(scope.block, active, known));
     }
 }
 
@@ -63,7 +84,7 @@ struct Writer<'p> {
     depth: usize,
     /// Whether a form without notation was met.
     forms: bool,
-    active: rustc_hash::FxHashSet<Var>,
+    active: FxHashSet<Var>,
 }
 
 impl Writer<'_> {
@@ -91,9 +112,6 @@ impl Writer<'_> {
     }
 
     fn function(&mut self, name: &str, lambda: &Lambda) {
-        let mut flows = crate::flow::Flows::default();
-        let params = lambda.params.iter().map(|param| param.var);
-        self.active = flows.active_variables(self.program, &lambda.body, params, true);
         let params: Vec<String> = lambda.params.iter().map(|param| self.var(param.var)).collect();
         self.line(&format!("D[{name}] = \\({}). do", params.join(", ")));
         self.block(&lambda.body);
@@ -119,8 +137,12 @@ impl Writer<'_> {
             }
             Op::Call { function, args } => {
                 let name = self.program.functions.get(function.0 as usize).map(|it| it.name.to_string()).unwrap_or_default();
+                let is_active = args.iter().any(|arg| matches!(arg, Atom::Var(var) if self.active.contains(var)));
                 let args = self.atoms(args);
-                self.line(&format!("({bound}) <- D[{name}]({args})"));
+                self.line(&match is_active {
+                    true => format!("({bound}) <- D[{name}]({args})"),
+                    false => format!("let {bound} = {name}({args})"),
+                });
             }
             Op::Construct { tag, args, .. } => {
                 let args = self.atoms(args);
@@ -162,7 +184,8 @@ impl Writer<'_> {
         let derivatives = op.derivatives();
         let through: Vec<(&Derivative, &Atom)> =
             derivatives.iter().zip(args).filter(|(derivative, arg)| **derivative != Derivative::Zero && is_active(arg)).collect();
-        let is_number = statement.binders.first().is_some_and(|binder| binder.ty != Type::BOOL);
+        let is_number =
+            statement.binders.first().is_some_and(|binder| binder.ty != Type::BOOL && self.active.contains(&binder.var));
         if through.is_empty() || !is_number {
             self.line(&format!("let {bound} = {value}"));
             return;
