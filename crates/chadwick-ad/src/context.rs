@@ -5,9 +5,9 @@ use crate::makings::Makings;
 use crate::report::{Note, NoteKind};
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
-use chadwick_core::visit::{Copier, for_each_binder, variable_types};
+use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program, Size,
     Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::{Diagnostic, Name, Span};
@@ -60,6 +60,11 @@ impl<'p> Context<'p> {
     /// The variables in a block that depend on the inputs, nested blocks included.
     pub fn active_variables(&mut self, block: &Block, inputs: impl IntoIterator<Item = Var>, reverse: bool) -> FxHashSet<Var> {
         self.flows.active_variables(self.b.program(), block, inputs, reverse)
+    }
+
+    /// The variables in a block on which one of the outputs depends.
+    pub fn useful_variables(&mut self, block: &Block, outputs: impl IntoIterator<Item = Var>) -> FxHashSet<Var> {
+        self.flows.useful_variables(self.b.program(), block, outputs, true)
     }
 
     /// Which results of a function are active, given which arguments are.
@@ -180,20 +185,27 @@ impl<'p> Context<'p> {
             }
             // A recursive type may carry one anywhere.
             Type::Named(_) => true,
-            Type::Function(_) | Type::Accumulator(_) => false,
+            Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => false,
         }
     }
 
-    /// Whether the operation accumulates, itself or in a function it calls.
+    /// Whether the operation accumulates or logs something, itself or in a function it calls.
     pub fn has_effects(&self, op: &Op) -> bool {
         match op {
-            Op::Accumulate { .. } => true,
-            Op::Call { args, .. } => args.iter().any(|arg| matches!(self.type_of(arg), Type::Accumulator(_))),
+            Op::Accumulate { .. } | Op::Log { .. } => true,
+            // What happens to its own log is over when it is closed.
+            Op::WithLog { .. } => self.uses_log(op),
+            Op::Call { args, .. } => args.iter().any(|arg| matches!(self.type_of(arg), Type::Accumulator(_) | Type::Log(_))),
             other => {
                 let inside = |block: &Block| block.statements.iter().any(|statement| self.has_effects(&statement.op));
                 other.scopes().iter().any(|scope| inside(scope.block))
             }
         }
+    }
+
+    /// Whether the operation appends to a log that was opened outside it.
+    pub fn uses_log(&self, op: &Op) -> bool {
+        op_free_variables(op).into_iter().any(|var| matches!(self.b.var_type(var), Some(Type::Log(_))))
     }
 
     /// Whether a zero of the type needs only sizes, not a value.
@@ -253,7 +265,7 @@ impl<'p> Context<'p> {
                 let function = self.addition(&ty, span);
                 self.emit_one(Op::Call { function, args: vec![left, right] }, span)
             }
-            Type::Function(_) | Type::Accumulator(_) => left,
+            Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => left,
         }
     }
 
@@ -316,6 +328,12 @@ impl<'p> Context<'p> {
         self.b.push(Op::Construct { ty: ty.clone(), tag, args }, vec![ty.clone()], span)
     }
 
+    /// The sizes of a value's axes.
+    pub fn sizes_of_value(&mut self, value: &Atom, span: Span) -> Vec<Size> {
+        let rank = self.type_of(value).rank();
+        (0..rank).map(|axis| Size::Known(self.emit_one(Op::Dim { array: value.clone(), axis }, span))).collect()
+    }
+
     /// A function whose body comes later.
     pub fn reserve(&mut self, name: Name, params: Vec<Binder>, results: Vec<Type>, span: Span) -> FunctionId {
         let functions = &mut self.b.program_mut().functions;
@@ -355,7 +373,7 @@ impl<'p> Context<'p> {
                 let function = self.zero_function(&ty, span);
                 self.emit_one(Op::Call { function, args: vec![value.clone()] }, span)
             }
-            Type::Function(_) | Type::Accumulator(_) => value.clone(),
+            Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => value.clone(),
         }
     }
 

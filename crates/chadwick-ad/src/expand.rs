@@ -1,6 +1,7 @@
 //! Derivative operators are replaced by code, innermost first.
 
 use crate::context::{Context, with_axis};
+use crate::dual::{DualEngine, Rung};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::report::Report;
 use crate::reverse::{Reverse, ReverseFunctions};
@@ -9,19 +10,30 @@ use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
+/// Who does reverse mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReverseMode {
+    Chad,
+    Dual(Rung),
+}
+
 /// Replaces every derivative operator of a first-order program by code.
 pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
-    expand_with_report(program).map(|_| ())
+    expand_with_report(program, ReverseMode::Chad).map(|_| ())
 }
 
 /// The same, and what reverse mode decided on the way.
-pub fn expand_with_report(program: &mut Program) -> Result<Report, Vec<Diagnostic>> {
+pub fn expand_with_report(program: &mut Program, mode: ReverseMode) -> Result<Report, Vec<Diagnostic>> {
     let count = program.functions.len();
     let mut expander = Expander {
         context: Context::new(program),
         forward: ForwardFunctions::default(),
         split: SplitFunctions::default(),
         reverse: ReverseFunctions::default(),
+        dual: match mode {
+            ReverseMode::Chad => None,
+            ReverseMode::Dual(rung) => Some(DualEngine::new(rung)),
+        },
         states: FxHashMap::default(),
     };
     for function in 0..count {
@@ -42,6 +54,8 @@ struct Expander<'p> {
     forward: ForwardFunctions,
     split: SplitFunctions,
     reverse: ReverseFunctions,
+    /// Reverse mode by dual numbers, if that is wanted.
+    dual: Option<DualEngine>,
     states: FxHashMap<FunctionId, State>,
 }
 
@@ -89,8 +103,15 @@ impl<'p> Expander<'p> {
         if has_derivative(&parts.function.body) {
             parts.function.body = self.block(&parts.function.body);
         }
-        self.expand_active_calls(&parts, span);
+        let active = self.expand_active_calls(&parts, span);
         if !self.context.errors.is_empty() {
+            return;
+        }
+        let functions = &self.context.program().functions;
+        let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
+        if bodies.chain([&parts.function.body]).any(has_closures) {
+            // An inner derivative made functions that are values: this one waits until they are data.
+            self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
             return;
         }
         match parts.mode {
@@ -107,8 +128,8 @@ impl<'p> Expander<'p> {
         }
     }
 
-    /// Expands the functions through which the derivative flows; the others are only called.
-    fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) {
+    /// Expands the functions through which the derivative flows, and returns them; the others are only called.
+    fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) -> Vec<FunctionId> {
         let reverse = matches!(parts.mode, Mode::Vjp | Mode::Mjp);
         let params: Vec<Var> = parts.function.params.iter().map(|param| param.var).collect();
         let mut waiting = self.context.active_calls(&parts.function.body, params, reverse);
@@ -126,6 +147,7 @@ impl<'p> Expander<'p> {
             let (params, body) = (active.map(|(param, _)| param.var).collect(), target.body.clone());
             waiting.extend(self.context.active_calls(&body, params, reverse));
         }
+        known.into_keys().collect()
     }
 
     fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
@@ -178,19 +200,12 @@ impl<'p> Expander<'p> {
         let body = self.context.b.pop_block(tangents);
         primal.into_iter().for_each(|statement| self.context.push_statement(statement));
         let results = lambda.body.results;
-        let inner: Vec<_> = results.iter().map(|value| self.sizes_of(value, span)).collect();
+        let inner: Vec<_> = results.iter().map(|value| self.context.sizes_of_value(value, span)).collect();
         let space = vec![Axis { var: index, size: count }];
         let types = types.iter().map(with_axis).collect();
         let tangents = self.context.b.push(Op::Build { space, body, inner }, types, span);
         let values = if parts.with_primal { [results, tangents].concat() } else { tangents };
         self.bind(&statement.binders, values, span);
-    }
-
-    fn sizes_of(&mut self, value: &Atom, span: Span) -> Vec<chadwick_core::Size> {
-        let rank = self.context.type_of(value).rank();
-        (0..rank)
-            .map(|axis| chadwick_core::Size::Known(self.context.emit_one(Op::Dim { array: value.clone(), axis }, span)))
-            .collect()
     }
 
     fn seeds_at(&mut self, seeds: &[Atom], index: chadwick_core::Var, span: Span) -> Vec<Atom> {
@@ -202,6 +217,10 @@ impl<'p> Expander<'p> {
 
     /// Emits the function and its reverse sweep.
     fn vjp(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
+        if let Some(dual) = &mut self.dual {
+            let (results, cotangents) = dual.vjp(&mut self.context, parts, span);
+            return if parts.with_primal { [results, cotangents].concat() } else { cotangents };
+        }
         let lambda = self.context.copy_lambda(&parts.function);
         for (param, arg) in lambda.params.iter().zip(&parts.args) {
             self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
@@ -214,6 +233,12 @@ impl<'p> Expander<'p> {
     /// One primal run, then the reverse sweep for each seed.
     fn mjp(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
+        if let Some(dual) = &mut self.dual {
+            let (results, cotangents) = dual.mjp(&mut self.context, parts, span);
+            let values = if parts.with_primal { [results, cotangents].concat() } else { cotangents };
+            self.bind(&statement.binders, values, span);
+            return;
+        }
         let count = parts.count.clone().unwrap_or(Atom::i64(0));
         let lambda = self.context.copy_lambda(&parts.function);
         for (param, arg) in lambda.params.iter().zip(&parts.args) {
@@ -226,7 +251,7 @@ impl<'p> Expander<'p> {
         let reverse = Reverse::new(&mut self.context, &mut self.reverse, &lambda);
         let (results, forward, dual) = reverse.split_gradient(&lambda, &seeds, span);
         forward.into_iter().for_each(|statement| self.context.push_statement(statement));
-        let inner: Vec<_> = lambda.params.iter().map(|param| self.sizes_of(&Atom::Var(param.var), span)).collect();
+        let inner: Vec<_> = lambda.params.iter().map(|param| self.context.sizes_of_value(&Atom::Var(param.var), span)).collect();
         let types = lambda.params.iter().map(|param| with_axis(&param.ty)).collect();
         let body = Block { statements: [seed_statements, dual.statements].concat(), results: dual.results };
         let space = vec![Axis { var: index, size: count }];
@@ -234,6 +259,18 @@ impl<'p> Expander<'p> {
         let values = if parts.with_primal { [results, cotangents].concat() } else { cotangents };
         self.bind(&statement.binders, values, span);
     }
+}
+
+/// Whether a derivative is still to be expanded: then functions that are values have to become data first.
+pub fn has_derivatives(program: &Program) -> bool {
+    program.functions.iter().any(|function| has_derivative(&function.body))
+}
+
+fn has_closures(block: &Block) -> bool {
+    block.statements.iter().any(|statement| {
+        matches!(statement.op, Op::Closure(_) | Op::Apply { .. })
+            || statement.op.scopes().iter().any(|scope| has_closures(scope.block))
+    })
 }
 
 fn has_derivative(block: &Block) -> bool {

@@ -38,6 +38,38 @@ impl Flows {
         self.reach(&graph, inputs, reverse)
     }
 
+    /// The variables in a block on which one of the outputs depends, nested blocks included.
+    pub fn useful_variables(
+        &mut self,
+        program: &Program,
+        block: &Block,
+        outputs: impl IntoIterator<Item = Var>,
+        reverse: bool,
+    ) -> FxHashSet<Var> {
+        let graph = Graph::of(block, reverse);
+        self.prepare(program, &graph, reverse);
+        let mut sources: FxHashMap<Var, Vec<Var>> = FxHashMap::default();
+        for (from, to) in &graph.edges {
+            to.iter().for_each(|to| sources.entry(*to).or_default().push(*from));
+        }
+        for call in &graph.calls {
+            let Some(summary) = self.summaries.get(&(call.function, reverse)) else { continue };
+            for (result, params) in call.results.iter().zip(summary.iter()) {
+                let args = params.iter().filter_map(|param| call.args.get(*param));
+                let vars = args.filter_map(|arg| if let Atom::Var(var) = arg { Some(*var) } else { None });
+                sources.entry(*result).or_default().extend(vars);
+            }
+        }
+        let mut useful: FxHashSet<Var> = FxHashSet::default();
+        let mut waiting: Vec<Var> = outputs.into_iter().collect();
+        while let Some(var) = waiting.pop() {
+            if useful.insert(var) {
+                waiting.extend(sources.get(&var).into_iter().flatten());
+            }
+        }
+        useful
+    }
+
     /// The calls in a block that have an argument that depends on the inputs, with which do.
     pub fn active_calls(
         &mut self,
@@ -246,7 +278,19 @@ impl Graph {
                 self.all([array], binders);
             }
             Op::Update { array, value, .. } => self.all([array, value], binders),
-            Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => {}
+            // The number of a row has no derivative.
+            Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } | Op::Log { .. } => {}
+            Op::WithLog { handle, body, .. } => {
+                self.block(body);
+                let (indices, columns) = match &handle.ty {
+                    chadwick_core::Type::Log(log) => (log.indices, log.indices + log.values.len()),
+                    _ => (0, 0),
+                };
+                // Anything may be written to the columns of values; those of indices have no derivative.
+                let values = binders.get(indices..columns).unwrap_or_default();
+                self.anything(&statement.op, values);
+                self.pairwise(&body.results, binders.get(columns..).unwrap_or_default());
+            }
             Op::Loop(parts) => self.loop_statement(parts, binders),
             Op::Par { left, right } => {
                 let (first, second) = binders.split_at(left.results.len().min(binders.len()));

@@ -246,6 +246,16 @@ impl Forward<'_, '_> {
                     self.context.push_statement(Statement { binders: Vec::new(), op, span });
                 }
             }
+            Op::WithLog { handle, start, body } => self.with_log(statement, handle, start, body, &wanted),
+            Op::Log { handle, indices, values } => {
+                self.context.push_statement(statement.clone());
+                if let Some(handle) = self.tangent(handle) {
+                    let values = values.iter().map(|value| self.tangent_or_zero(value, span)).collect();
+                    let row = self.context.fresh("", Type::I64);
+                    let op = Op::Log { handle, indices: indices.clone(), values };
+                    self.context.push_statement(Statement { binders: vec![row], op, span });
+                }
+            }
             Op::Closure(_) | Op::Apply { .. } => self.context.unsupported(span, "a function that is a value"),
             Op::Differentiate(_) => self.context.unsupported(span, "a derivative that was left standing"),
             Op::Dim { .. } | Op::Assert { .. } => self.context.push_statement(statement.clone()),
@@ -537,6 +547,43 @@ impl Forward<'_, '_> {
         };
         let binders = [final_binders.to_vec(), final_tangents, result_binders.to_vec(), result_tangents].concat();
         self.context.push_statement(Statement { binders, op, span });
+    }
+}
+
+impl Forward<'_, '_> {
+    /// A second log, of the same rows, takes the tangents.
+    fn with_log(&mut self, statement: &Statement, handle: &Binder, start: &Atom, body: &Block, wanted: &[bool]) {
+        let span = statement.span;
+        let columns = match &handle.ty {
+            Type::Log(log) => log.indices + log.values.len(),
+            _ => 0,
+        };
+        let (own, results) = statement.binders.split_at(columns.min(statement.binders.len()));
+        let (own_wanted, results_wanted) = wanted.split_at(own.len());
+        if !own_wanted.contains(&true) {
+            let body = self.block(body, results_wanted);
+            let tangents = self.tangent_binders(results);
+            let binders = [statement.binders.clone(), tangents].concat();
+            let op = Op::WithLog { handle: handle.clone(), start: start.clone(), body };
+            self.context.push_statement(Statement { binders, op, span });
+            return;
+        }
+        let second = self.context.fresh(format!("{}_t", self.context.name(handle.var)), handle.ty.clone());
+        self.tangents.insert(handle.var, Atom::Var(second.var));
+        let inner = self.block(body, results_wanted);
+        let column_tangents: Vec<Binder> = own.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        let result_tangents = self.tangent_binders(results);
+        let outside = [column_tangents.clone(), results.to_vec(), result_tangents].concat();
+        let inside: Vec<Binder> = outside.iter().map(|binder| self.context.fresh("", binder.ty.clone())).collect();
+        self.context.b.push_block();
+        let op = Op::WithLog { handle: second, start: start.clone(), body: inner };
+        self.context.push_statement(Statement { binders: inside.clone(), op, span });
+        let body = self.context.b.pop_block(inside.iter().map(|binder| Atom::Var(binder.var)).collect());
+        let op = Op::WithLog { handle: handle.clone(), start: start.clone(), body };
+        self.context.push_statement(Statement { binders: [own.to_vec(), outside].concat(), op, span });
+        for (binder, tangent) in own.iter().zip(&column_tangents) {
+            self.set(binder, Some(Atom::Var(tangent.var)));
+        }
     }
 }
 

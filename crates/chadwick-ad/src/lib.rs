@@ -2,9 +2,11 @@
 
 mod activity;
 mod context;
+mod dual;
 mod expand;
 mod flow;
 mod forward;
+mod loops;
 mod makings;
 mod report;
 mod reverse;
@@ -14,6 +16,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use expand::{expand, expand_with_report};
+pub use dual::{Rung, in_notation};
+pub use expand::{ReverseMode, expand, expand_with_report, has_derivatives};
 pub use report::{Note, NoteKind, Report};
 pub use saved::{SavedValue, saved_values};

@@ -51,7 +51,7 @@ impl Context<'_> {
     /// Whether two values of one type have the same lengths and constructors.
     fn same_structure(&mut self, value: &Atom, seed: &Atom, span: Span) -> Atom {
         match self.type_of(value) {
-            Type::Prim(_) | Type::Function(_) | Type::Accumulator(_) => Atom::bool(true),
+            Type::Prim(_) | Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => Atom::bool(true),
             Type::Array(array) => {
                 let mut sizes = Vec::new();
                 let mut same = Atom::bool(true);

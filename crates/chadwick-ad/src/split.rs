@@ -424,7 +424,7 @@ impl<'c, 'p> Split<'c, 'p> {
         }
         self.functions.insert(key.clone(), None);
         let source = self.forward.context.program().functions.get(function.0 as usize)?.clone();
-        if source.params.iter().any(|param| matches!(param.ty, Type::Accumulator(_))) {
+        if source.params.iter().any(|param| matches!(param.ty, Type::Accumulator(_) | Type::Log(_))) {
             return None;
         }
         let lambda = Lambda { params: source.params, results: source.results, body: source.body };

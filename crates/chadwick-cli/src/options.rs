@@ -1,6 +1,6 @@
 //! The command line as data.
 
-use chadwick::compile::Stage;
+use chadwick::compile::{Engine, Stage};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -605,17 +605,15 @@ fn stage(name: &str) -> Result<Stage, String> {
 /// Engines whose derivatives are programs that can be shown.
 fn explained_engine(name: &str) -> Result<String, String> {
     match name {
-        "chad-fast" | "auto" => Ok(name.to_owned()),
-        "builtin" => Err(String::from("the engine `builtin` makes no program; only `chad-fast` can be explained")),
+        "builtin" => Err(String::from("the engine `builtin` makes no program; `chad-fast` and `dual:RUNG` can be explained")),
         other => engine(other),
     }
 }
 
 fn engine(name: &str) -> Result<String, String> {
-    let base = name.split(':').next().unwrap_or(name);
-    match base {
-        "builtin" | "auto" | "chad-fast" => Ok(name.to_owned()),
-        _ => Err(String::from("the engines are auto, builtin and chad-fast")),
+    match Engine::from_name(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(format!("the engines are {}", Engine::names())),
     }
 }
 

@@ -58,6 +58,20 @@ fn derivatives_as_core_at_nine_digits() {
 }
 
 #[test]
+fn derivatives_by_dual_numbers_at_nine_digits() {
+    passes("tests/conformance/ad", &["--engine", "dual", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
+    passes("tests/programs", &["--engine", "dual"]);
+}
+
+/// All but the naive ones, whose time is exponential, on programs of every kind.
+#[test]
+fn derivatives_on_every_rung_of_dual_numbers() {
+    for rung in ["staged", "cayley", "sparse", "mutable", "single", "contrib", "delta"] {
+        passes("tests/conformance/ad/beyond-futhark", &["--engine", &format!("dual:{rung}")]);
+    }
+}
+
+#[test]
 fn programs_and_examples_with_derivatives_as_core() {
     passes("tests/programs", &["--engine", "chad-fast"]);
     passes("examples", &FAST);
@@ -69,6 +83,13 @@ fn everything_in_native_code() {
     for directory in ["tests/conformance", "tests/programs", "examples", "gradbench"] {
         passes(directory, &["--backend", "native", "--fp", "strict"]);
     }
+}
+
+#[test]
+fn derivatives_by_dual_numbers_in_native_code() {
+    let options = ["--engine", "dual", "--backend", "native", "--fp", "strict"];
+    passes("tests/conformance/ad/beyond-futhark", &options);
+    passes("tests/conformance/ad/chadwick-only", &options);
 }
 
 #[test]

@@ -368,6 +368,23 @@ __attribute__((noinline)) static int cw_grow(cw_context *ctx, cw_block **owner, 
   return 0;
 }
 
+/* Rows of several columns that grow together. */
+typedef struct cw_rows {
+  int64_t count, room, start;
+  cw_block **columns;
+} cw_rows;
+
+__attribute__((noinline)) static int cw_grow_rows(cw_context *ctx, cw_rows *log, int32_t columns, const int64_t *sizes) {
+  int64_t room = INT64_MAX;
+  for (int32_t i = 0; i < columns; i++) {
+    if (cw_grow(ctx, &log->columns[i], sizes[i], log->count, 1, true)) return 1;
+    int64_t fits = log->columns[i]->bytes / sizes[i];
+    if (fits < room) room = fits;
+  }
+  log->room = room;
+  return 0;
+}
+
 static int32_t cw_node_class(int64_t bytes, int64_t *rounded) {
   if (bytes <= 1024) {
     *rounded = (bytes + 15) & ~(int64_t)15;

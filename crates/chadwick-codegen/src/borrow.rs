@@ -131,6 +131,8 @@ impl Walk<'_> {
                 self.take_all(init);
                 self.take_all(&body.results);
             }
+            Op::WithLog { body, .. } => self.take_all(&body.results),
+            Op::Log { values, .. } => self.take_sums(values),
             Op::Copy(_)
             | Op::Prim(..)
             | Op::Closure(_)

@@ -45,6 +45,8 @@ pub enum Ty {
     Array(Elem, usize),
     /// A pointer to a value of the type.
     Place(Box<Ty>),
+    /// A pointer to a log.
+    Log,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -227,6 +229,25 @@ pub enum Stm {
         row: Exp,
         site: SiteId,
     },
+    /// An empty log.
+    OpenLog {
+        log: Local,
+        columns: usize,
+        start: Exp,
+    },
+    /// One more row of a log, and its number.
+    Append {
+        log: Exp,
+        row: Local,
+        values: Vec<(Elem, Exp)>,
+        site: SiteId,
+    },
+    /// The columns of a log as blocks, and how many rows they have.
+    CloseLog {
+        log: Local,
+        count: Local,
+        columns: Vec<LogColumn>,
+    },
     /// A new value of a recursive sum.
     AllocNode {
         node: Local,
@@ -260,6 +281,14 @@ pub enum Stm {
     /// Looks at the clock now and then.
     Tick(SiteId),
     Comment(String),
+}
+
+/// Where a column of a log goes when it is closed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogColumn {
+    pub owner: Local,
+    pub data: Local,
+    pub elem: Elem,
 }
 
 /// A loop whose chunks may run at the same time. Every chunk has totals and accumulators of its own, which are put together in the

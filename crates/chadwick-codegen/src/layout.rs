@@ -41,6 +41,7 @@ impl Layouts {
             // Functions are gone before this stage; handles have no layout of their own.
             Type::Function(_) => Ty::Prim(chadwick_core::Prim::Bool),
             Type::Accumulator(inner) => Ty::Place(Box::new(self.ty(inner))),
+            Type::Log(_) => Ty::Log,
         }
     }
 
@@ -156,6 +157,7 @@ fn mentioned(ty: &Type, found: &mut FxHashSet<u32>) {
             constructors.iter().flat_map(|constructor| &constructor.payload).for_each(|ty| mentioned(ty, found));
         }
         Type::Accumulator(inner) => mentioned(inner, found),
+        Type::Log(log) => log.values.iter().for_each(|ty| mentioned(ty, found)),
         Type::Prim(_) | Type::Function(_) => {}
     }
 }

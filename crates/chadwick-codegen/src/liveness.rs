@@ -53,7 +53,7 @@ enum Shape {
 fn shape(op: &Op) -> Shape {
     match op {
         Op::If { .. } | Op::Match { .. } => Shape::Alternatives,
-        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::Custom(_) => Shape::Sequence,
+        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } | Op::Custom(_) => Shape::Sequence,
         _ => Shape::Repeated,
     }
 }
@@ -157,6 +157,7 @@ impl Liveness {
                 }
             }
             Op::WithAccumulators { handles, .. } => handles.iter().for_each(|handle| self.bind(handle)),
+            Op::WithLog { handle, .. } => self.bind(handle),
             _ => {}
         }
         for scope in running_scopes(&statement.op) {

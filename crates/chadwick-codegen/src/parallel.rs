@@ -164,8 +164,8 @@ impl Chunker<'_> {
             }
             captured.push(*local);
         }
-        // An accumulator inside a sum is reached through the place of the sum.
-        let place = |local: &Local| matches!(&self.function.locals[local.0 as usize].ty, Ty::Place(_));
+        // An accumulator inside a sum is reached through the place of the sum; rows of a log have an order.
+        let place = |local: &Local| matches!(&self.function.locals[local.0 as usize].ty, Ty::Place(_) | Ty::Log);
         if captured.iter().any(place) {
             return None;
         }
@@ -393,6 +393,12 @@ fn for_each_definition(stm: &Stm, declared: &FxHashSet<Local>, visit: &mut dyn F
         Stm::Call { results, .. } => results.iter().for_each(|local| visit(*local)),
         Stm::AllocNode { node, .. } => visit(*node),
         Stm::Room { data, .. } => visit(*data),
+        Stm::OpenLog { log, .. } => visit(*log),
+        Stm::Append { row, .. } => visit(*row),
+        Stm::CloseLog { count, columns, .. } => {
+            visit(*count);
+            columns.iter().flat_map(|column| [column.owner, column.data]).for_each(visit);
+        }
         Stm::Alloc { owner, data, .. } => {
             [owner, data].into_iter().filter(|local| !declared.contains(local)).for_each(|local| visit(*local))
         }
@@ -445,6 +451,12 @@ fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
         Stm::Call { args, .. } | Stm::Run(_, args) | Stm::TrySum(_, _, args, _) => args.iter().for_each(visit),
         Stm::Alloc { dims, .. } => dims.iter().for_each(visit),
         Stm::Grow { count, row, .. } => [count, row].into_iter().for_each(visit),
+        Stm::OpenLog { start, .. } => visit(start),
+        Stm::Append { log, values, .. } => {
+            visit(log);
+            values.iter().for_each(|(_, value)| visit(value));
+        }
+        Stm::CloseLog { log, .. } => visit(&Exp::Local(*log)),
         Stm::CopyElements { to, from, count, .. } => [to, from, count].into_iter().for_each(visit),
         Stm::Fail { condition, values, .. } => {
             visit(condition);

@@ -251,6 +251,20 @@ pub enum Op {
         path: Vec<PathStep>,
         value: Atom,
     },
+
+    /// Opens a log, runs the body, returns one array per column with the rows in the order in which they came, and then the
+    /// body's results. Rows are numbered from `start`.
+    WithLog {
+        handle: Binder,
+        start: Atom,
+        body: Block,
+    },
+    /// Appends a row; binds its number, an `i64`.
+    Log {
+        handle: Atom,
+        indices: Vec<Atom>,
+        values: Vec<Atom>,
+    },
 }
 
 /// A size stated by a term: known, or to be taken from the first value that has it (0 where there is none).

@@ -34,6 +34,25 @@ pub enum Type {
     Function(Rc<FunctionType>),
     /// A write-only accumulator for values of the type.
     Accumulator(Rc<Type>),
+    /// A log to which rows are appended.
+    Log(Rc<LogType>),
+}
+
+/// The columns of a log. Those of indices come first; no derivative ever flows through them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LogType {
+    /// How many columns of `i64` there are.
+    pub indices: usize,
+    /// The types of the other columns: scalars and sums.
+    pub values: Vec<Type>,
+}
+
+impl LogType {
+    /// The arrays that a log becomes when it is closed.
+    pub fn columns(&self) -> Vec<Type> {
+        let indices = std::iter::repeat_n(Type::I64, self.indices);
+        indices.chain(self.values.iter().cloned()).map(|ty| ty.array([Dim::Any])).collect()
+    }
 }
 
 /// A regular array. `element` is never an array; ranks add up instead.
@@ -211,6 +230,7 @@ impl Type {
                 all_compatible(&a.params, &b.params) && all_compatible(&a.results, &b.results)
             }
             (Type::Accumulator(a), Type::Accumulator(b)) => a.compatible(b),
+            (Type::Log(a), Type::Log(b)) => a.indices == b.indices && all_compatible(&a.values, &b.values),
             (a, b) => a == b,
         }
     }

@@ -276,6 +276,24 @@ pub fn result_types(env: &dyn TypeEnvironment, op: &Op) -> TypingResult<Vec<Type
             expect_type("the accumulated value", &atom_type(env, value)?, &part)?;
             Ok(Vec::new())
         }
+        Op::WithLog { handle, start, body } => {
+            let Type::Log(log) = &handle.ty else { return Err(String::from("the handle of a log is none")) };
+            expect_type("the first number of a log", &atom_type(env, start)?, &Type::I64)?;
+            if let Some(array) = log.values.iter().find(|ty| ty.rank() > 0) {
+                return Err(format!("a log has no columns of arrays, such as {array:?}"));
+            }
+            let mut types = log.columns();
+            types.extend(atom_types(env, &body.results)?);
+            Ok(types)
+        }
+        Op::Log { handle, indices, values } => {
+            let Type::Log(log) = atom_type(env, handle)? else {
+                return Err(String::from("a row for something that is no log"));
+            };
+            expect_types("an index of a row", &atom_types(env, indices)?, &vec![Type::I64; log.indices])?;
+            expect_types("a value of a row", &atom_types(env, values)?, &log.values)?;
+            Ok(vec![Type::I64])
+        }
         Op::ArrayLiteral { .. }
         | Op::Index { .. }
         | Op::Slice { .. }

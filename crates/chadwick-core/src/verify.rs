@@ -148,6 +148,7 @@ impl Verifier<'_> {
             }
             Type::Function(function) => function.params.iter().chain(&function.results).for_each(|ty| self.ty(ty)),
             Type::Accumulator(content) => self.ty(content),
+            Type::Log(log) => log.values.iter().for_each(|ty| self.ty(ty)),
         });
     }
 
@@ -312,6 +313,7 @@ impl Verifier<'_> {
                 self.lambda(&it.rule);
             }
             Op::WithAccumulators { handles, body, .. } => self.scope(handles, body),
+            Op::WithLog { handle, body, .. } => self.scope(std::slice::from_ref(handle), body),
             _ => {}
         }
     }

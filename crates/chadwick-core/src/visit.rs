@@ -132,6 +132,12 @@ macro_rules! for_operands {
             }
             Op::Custom(parts) => for_all!($visit, & $($mut)? parts.args),
             Op::WithAccumulators { init, .. } => for_all!($visit, init),
+            Op::WithLog { start, .. } => $visit(start),
+            Op::Log { handle, indices, values } => {
+                $visit(handle);
+                for_all!($visit, indices);
+                for_all!($visit, values);
+            }
             Op::Accumulate { handle, path, value } => {
                 $visit(handle);
                 for step in path {
@@ -201,6 +207,7 @@ impl Op {
                 Op::Custom(Box::new(Custom { function: lambda(parts.function, map), rule: lambda(parts.rule, map), ..*parts }))
             }
             Op::WithAccumulators { handles, init, body } => Op::WithAccumulators { handles, init, body: map(body) },
+            Op::WithLog { handle, start, body } => Op::WithLog { handle, start, body: map(body) },
             other => other,
         }
     }
@@ -224,6 +231,7 @@ impl Op {
                 all(&parts.rule.params);
             }
             Op::WithAccumulators { handles, .. } => all(handles),
+            Op::WithLog { handle, .. } => all(std::slice::from_ref(handle)),
             _ => {}
         }
         self.space().iter().for_each(|axis| visit(axis.var, &Type::I64));
@@ -279,6 +287,7 @@ impl Op {
             Op::WithAccumulators { handles, body, .. } => {
                 vec![Scope { binders: handles.iter().map(|handle| handle.var).collect(), block: body }]
             }
+            Op::WithLog { handle, body, .. } => vec![Scope { binders: vec![handle.var], block: body }],
             _ => Vec::new(),
         }
     }
@@ -555,6 +564,13 @@ impl<'p> Copier<'p> {
             Op::WithAccumulators { handles, init, body } => {
                 let init = self.atoms(init);
                 Op::WithAccumulators { handles: self.binders(handles), init, body: self.block(body) }
+            }
+            Op::WithLog { handle, start, body } => {
+                let start = self.atom(start);
+                Op::WithLog { handle: self.binder(handle), start, body: self.block(body) }
+            }
+            Op::Log { handle, indices, values } => {
+                Op::Log { handle: self.atom(handle), indices: self.atoms(indices), values: self.atoms(values) }
             }
             Op::Accumulate { handle, path, value } => {
                 Op::Accumulate { handle: self.atom(handle), path: self.path(path), value: self.atom(value) }

@@ -93,7 +93,7 @@ impl Generator {
         if depth == 0 {
             return Type::Prim(prim);
         }
-        match self.random.below(6) {
+        match self.random.below(7) {
             0 => Type::Prim(prim),
             1 => {
                 let mut dims = vec![Dim::Any];
@@ -118,7 +118,11 @@ impl Generator {
                 let (params, results) = (self.list(|g| g.ty(depth - 1)), self.list(|g| g.ty(depth - 1)));
                 Type::Function(FunctionType { params, results }.into())
             }
-            _ => Type::Accumulator(self.ty(depth - 1).into()),
+            5 => Type::Accumulator(self.ty(depth - 1).into()),
+            _ => {
+                let indices = self.random.below(3);
+                Type::Log(LogType { indices, values: self.list(|g| g.ty(depth - 1)) }.into())
+            }
         }
     }
 
@@ -172,7 +176,7 @@ impl Generator {
 
     fn op(&mut self, d: usize) -> Op {
         let all = PrimOp::all();
-        match self.random.below(32) {
+        match self.random.below(34) {
             0 => Op::Copy(self.atoms()),
             1 => Op::Prim(all[self.random.below(all.len())], self.atoms()),
             2 => Op::If { condition: self.atom(), then: self.block(d), otherwise: self.block(d) },
@@ -240,6 +244,8 @@ impl Generator {
                 let init = handles.iter().map(|_| self.atom()).collect();
                 Op::WithAccumulators { handles, init, body: self.block(d) }
             }
+            31 => Op::WithLog { handle: self.binder(), start: self.atom(), body: self.block(d) },
+            32 => Op::Log { handle: self.atom(), indices: self.atoms(), values: self.atoms() },
             _ => {
                 let handle = self.atom();
                 let path = self.list(|g| match g.random.below(3) {

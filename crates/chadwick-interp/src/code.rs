@@ -282,6 +282,21 @@ pub(crate) enum Inst {
     CloseAccumulators {
         dst: List,
     },
+    /// Opens a log with the columns in the table of logs.
+    OpenLog {
+        columns: u32,
+        start: Operand,
+        handle: Register,
+    },
+    CloseLog {
+        dst: List,
+    },
+    /// Appends a row; `dst` is its number.
+    Log {
+        handle: Operand,
+        row: List,
+        dst: Register,
+    },
     Accumulate {
         handle: Operand,
         path: u32,
@@ -363,6 +378,8 @@ pub(crate) struct Code {
     pub paths: Vec<Vec<PathKind>>,
     pub differentiates: Vec<DifferentiateSpec>,
     pub customs: Vec<CustomSpec>,
+    /// What the columns of each log hold.
+    pub logs: Vec<Vec<Element>>,
 }
 
 impl Code {

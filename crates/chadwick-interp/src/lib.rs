@@ -15,6 +15,7 @@ mod derivative;
 mod display;
 mod error;
 mod interpreter;
+mod log;
 mod machine;
 mod memory;
 mod value;

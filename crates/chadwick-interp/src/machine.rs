@@ -12,6 +12,7 @@ use crate::code::{Code, List, Operand};
 use crate::compile::compile_function;
 use crate::derivative::Tape;
 use crate::error::{Call, ErrorKind, Failure, Outcome, fail, malformed, memory_exceeded};
+use crate::log::OpenLog;
 use crate::memory;
 use crate::value::Value;
 use chadwick_core::prim::Derivative;
@@ -54,6 +55,8 @@ pub struct Counters {
     pub copies: u64,
     /// Additions into accumulators.
     pub accumulations: u64,
+    /// Rows appended to logs.
+    pub logged_rows: u64,
 }
 
 pub(crate) type TraceSink = Box<dyn FnMut(&str, &[Value])>;
@@ -77,6 +80,7 @@ pub(crate) struct Machine {
     pub(crate) tapes: Vec<Tape>,
     pub(crate) accumulators: Vec<Value>,
     accumulator_groups: Vec<usize>,
+    pub(crate) logs: Vec<OpenLog>,
     derivatives: FxHashMap<PrimOp, Rc<[Derivative]>>,
     pub(crate) trace: Option<TraceSink>,
 }
@@ -116,6 +120,7 @@ impl Machine {
             tapes: Vec::new(),
             accumulators: Vec::new(),
             accumulator_groups: Vec::new(),
+            logs: Vec::new(),
             derivatives: FxHashMap::default(),
             trace: None,
         }
@@ -130,6 +135,7 @@ impl Machine {
         self.tapes.clear();
         self.accumulators.clear();
         self.accumulator_groups.clear();
+        self.logs.clear();
         self.levels_open = 0;
     }
 
@@ -187,6 +193,7 @@ impl Machine {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let (bottom, registers) = (self.frames.len(), self.registers.len());
             let accumulators = (self.accumulators.len(), self.accumulator_groups.len());
+            let logs = self.logs.len();
             let result = self.enter_and_execute(code, captures, args, bottom);
             result.map_err(|mut failure| {
                 self.locate(&mut failure, bottom);
@@ -194,6 +201,7 @@ impl Machine {
                 self.registers.truncate(registers);
                 self.accumulators.truncate(accumulators.0);
                 self.accumulator_groups.truncate(accumulators.1);
+                self.logs.truncate(logs);
                 failure
             })
         })
@@ -318,7 +326,7 @@ impl Machine {
     }
 
     #[inline]
-    fn set(&mut self, base: usize, register: u32, value: Value) {
+    pub(crate) fn set(&mut self, base: usize, register: u32, value: Value) {
         self.registers[base + register as usize] = value;
     }
 
@@ -334,7 +342,7 @@ impl Machine {
         }
     }
 
-    fn set_all(&mut self, code: &Code, base: usize, dst: List, values: Vec<Value>) -> Outcome<()> {
+    pub(crate) fn set_all(&mut self, code: &Code, base: usize, dst: List, values: Vec<Value>) -> Outcome<()> {
         if values.len() != dst.len as usize {
             return malformed("a wrong number of results");
         }

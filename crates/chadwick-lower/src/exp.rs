@@ -478,7 +478,7 @@ impl Lowerer<'_> {
                 let op = Op::Construct { ty: ty.clone(), tag: tag as u32, args };
                 self.emit_typed("", op, vec![ty.clone()], span).into_iter().next().unwrap_or(UNKNOWN)
             }
-            Type::Accumulator(_) => UNKNOWN,
+            Type::Accumulator(_) | Type::Log(_) => UNKNOWN,
         }
     }
 }

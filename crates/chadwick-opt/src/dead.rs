@@ -89,13 +89,14 @@ fn show(program: &Program, ty: &Type, shown: &mut FxHashSet<TypeId>) {
         }
         Type::Function(function) => function.params.iter().chain(&function.results).for_each(|ty| show(program, ty, shown)),
         Type::Accumulator(inner) => show(program, inner, shown),
+        Type::Log(log) => log.values.iter().for_each(|ty| show(program, ty, shown)),
     }
 }
 
 /// Whether a block asserts or traces something.
 fn has_effect(block: &Block, effectful: &[bool]) -> bool {
     block.statements.iter().any(|statement| match &statement.op {
-        Op::Assert { .. } | Op::Trace { .. } => true,
+        Op::Assert { .. } | Op::Trace { .. } | Op::Log { .. } => true,
         Op::Call { function, .. } => effectful.get(function.0 as usize).is_some_and(|effect| *effect),
         op => op.scopes().iter().any(|scope| has_effect(scope.block, effectful)),
     })

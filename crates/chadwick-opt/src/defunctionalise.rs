@@ -122,7 +122,7 @@ impl Pass<'_> {
                 Type::Sum(constructors.collect())
             }
             (Type::Accumulator(inner), shape) => Type::Accumulator(Rc::new(self.convert(inner, shape))),
-            (Type::Sum(_) | Type::Function(_), _) => ty.clone(),
+            (Type::Sum(_) | Type::Function(_) | Type::Log(_), _) => ty.clone(),
         }
     }
 
@@ -353,6 +353,6 @@ fn forget(ty: &Type) -> Type {
             results: function.results.iter().map(forget).collect(),
         })),
         Type::Accumulator(inner) => Type::Accumulator(Rc::new(forget(inner))),
-        Type::Prim(_) | Type::Named(_) => ty.clone(),
+        Type::Prim(_) | Type::Named(_) | Type::Log(_) => ty.clone(),
     }
 }

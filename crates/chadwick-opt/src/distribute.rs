@@ -300,7 +300,7 @@ fn in_body(nest: &mut Statement, path: &[usize], change: &mut dyn FnMut(&mut Blo
 /// Whether something inside adds to an accumulator, checks or traces.
 fn has_effects(op: &Op) -> bool {
     match op {
-        Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. } | Op::Call { .. } => true,
+        Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. } | Op::Call { .. } | Op::Log { .. } => true,
         op => op.scopes().iter().any(|scope| scope.block.statements.iter().any(|it| has_effects(&it.op))),
     }
 }

@@ -134,7 +134,12 @@ impl Survey {
                 }
                 LoopForm::While { .. } => vec![Frame::Opaque, Frame::Opaque],
             },
-            Op::If { .. } | Op::Match { .. } | Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } => {
+            Op::If { .. }
+            | Op::Match { .. }
+            | Op::Par { .. }
+            | Op::Recompute(_)
+            | Op::WithAccumulators { .. }
+            | Op::WithLog { .. } => {
                 vec![Frame::Once; statement.op.scopes().len()]
             }
             _ => vec![Frame::Opaque; statement.op.scopes().len()],
@@ -231,7 +236,8 @@ fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
 /// Whether the block has no effect but its results.
 fn is_pure(block: &Block) -> bool {
     block.statements.iter().all(|statement| match &statement.op {
-        Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Call { .. } | Op::Apply { .. } => false,
+        Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Log { .. } => false,
+        Op::Call { .. } | Op::Apply { .. } => false,
         op => op.scopes().iter().all(|scope| is_pure(scope.block)),
     })
 }

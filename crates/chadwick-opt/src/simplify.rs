@@ -74,7 +74,7 @@ fn has_integers(ty: &Type, program: &Program, seen: &mut Vec<TypeId>) -> bool {
             let constructors = program.types.get(id.0 as usize).map_or(&[][..], |named| named.constructors.as_slice());
             constructors.iter().flat_map(|constructor| &constructor.payload).any(|ty| has_integers(ty, program, seen))
         }
-        Type::Function(_) | Type::Accumulator(_) => false,
+        Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => false,
     }
 }
 

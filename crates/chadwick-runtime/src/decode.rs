@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
                 let program = self.program;
                 self.sum(&program.types.get(id.0 as usize)?.constructors)
             }
-            Type::Function(_) | Type::Accumulator(_) => None,
+            Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => None,
         }
     }
 

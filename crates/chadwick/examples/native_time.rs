@@ -1,4 +1,4 @@
-//! How long an entry point takes in native code: `native_time [--threads N] FILE ENTRY [SHAPE…]`, where a shape is `1000x64` for an array of random
+//! How long an entry point takes in native code: `native_time [--threads N] [--engine NAME] FILE ENTRY [SHAPE…]`, where a shape is `1000x64` for an array of random
 //! numbers and `=3` for a scalar.
 
 use chadwick::values::{Prim, Value};
@@ -20,10 +20,19 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         options.threads = threads.parse()?;
         arguments.drain(..2);
     }
-    let [file, entry, shapes @ ..] = arguments.as_slice() else { return Err("[--threads N] FILE ENTRY [SHAPE…]".into()) };
+    let mut engine = chadwick::compile::Engine::default();
+    if let [flag, name, ..] = arguments.as_slice()
+        && flag == "--engine"
+    {
+        engine = chadwick::compile::Engine::from_name(name).ok_or("no such engine")?;
+        arguments.drain(..2);
+    }
+    let [file, entry, shapes @ ..] = arguments.as_slice() else {
+        return Err("[--threads N] [--engine NAME] FILE ENTRY [SHAPE…]".into());
+    };
     let program = Program::from_file(file)?;
     let started = Instant::now();
-    let native = program.with_backend(Backend::Native(options))?;
+    let native = program.with_engine(engine)?.with_backend(Backend::Native(options))?;
     println!("compiled in {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
     let function = native.function(entry)?;
     let types = function.argument_types().ok_or("an argument that is no data")?;

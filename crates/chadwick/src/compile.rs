@@ -1,5 +1,7 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
+pub use chadwick_ad::{ReverseMode, Rung};
+
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
 use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind};
@@ -108,6 +110,8 @@ pub enum Engine {
     Builtin,
     /// Derivatives become Core before the program runs.
     ChadFast,
+    /// The same, with reverse mode by dual numbers.
+    Dual(Rung),
 }
 
 impl Engine {
@@ -115,7 +119,22 @@ impl Engine {
         match name {
             "builtin" | "auto" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
-            _ => None,
+            "dual" => Some(Engine::Dual(Rung::Tape)),
+            name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
+        }
+    }
+
+    /// The names that [`Engine::from_name`] knows, in words.
+    pub fn names() -> String {
+        let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
+        format!("auto, builtin, chad-fast, dual (which is dual:tape), {rungs}")
+    }
+
+    /// Who does reverse mode where derivatives become Core. Native code always has it so.
+    pub fn reverse_mode(self) -> ReverseMode {
+        match self {
+            Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
+            Engine::Dual(rung) => ReverseMode::Dual(rung),
         }
     }
 }
@@ -157,23 +176,28 @@ impl Stage {
 pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), Vec<Diagnostic>> {
     match engine {
         Engine::Builtin => Ok(()),
-        Engine::ChadFast => advance(program, Stage::Optimise),
+        engine => advance(program, engine.reverse_mode(), Stage::Optimise),
     }
 }
 
-/// Takes a lowered program to a later stage, with derivatives by fast CHAD.
-pub fn advance(program: &mut core::Program, stage: Stage) -> Result<(), Vec<Diagnostic>> {
-    advance_with_report(program, stage).map(|_| ())
+/// Takes a lowered program to a later stage.
+pub fn advance(program: &mut core::Program, mode: ReverseMode, stage: Stage) -> Result<(), Vec<Diagnostic>> {
+    advance_with_report(program, mode, stage).map(|_| ())
 }
 
 /// The same, and what reverse mode decided on the way.
-pub fn advance_with_report(program: &mut core::Program, stage: Stage) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
-    advance_observed(program, stage, &mut |_, _| {})
+pub fn advance_with_report(
+    program: &mut core::Program,
+    mode: ReverseMode,
+    stage: Stage,
+) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    advance_observed(program, mode, stage, &mut |_, _| {})
 }
 
 /// The same; `observe` hears the name of every pass, and how long it took.
 pub fn advance_observed(
     program: &mut core::Program,
+    mode: ReverseMode,
     stage: Stage,
     observe: &mut dyn FnMut(&str, Duration),
 ) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
@@ -189,11 +213,20 @@ pub fn advance_observed(
     }
     if stage >= Stage::Derivatives {
         let started = Instant::now();
-        report = chadwick_ad::expand_with_report(program)?;
+        report = chadwick_ad::expand_with_report(program, mode)?;
         observe("derivatives", started.elapsed());
         verified(program, "derivatives")?;
+        // Where reverse mode makes functions, a derivative around another one waits until they are data.
+        while chadwick_ad::has_derivatives(program) {
+            chadwick_opt::defunctionalise(program);
+            verified(program, "defunctionalise")?;
+            chadwick_ad::expand_with_report(program, mode)?;
+            verified(program, "derivatives")?;
+        }
     }
-    if stage >= Stage::Optimise {
+    // The lower rungs are there to be read and counted, so they stay as the papers have them.
+    let is_for_speed = matches!(mode, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape));
+    if stage >= Stage::Optimise && is_for_speed {
         run(program, chadwick_opt::FINISH, observe)?;
     }
     Ok(report)

@@ -22,6 +22,8 @@ pub struct Explanation {
     pub stage: Stage,
     /// The derivative in the textual form of Core, at the stage.
     pub core: String,
+    /// The functions that are differentiated in the notation of the engine's paper, if it has one.
+    pub notation: Option<String>,
     /// Values that are kept from the forward pass to the reverse pass, in the finished program.
     pub saved: Vec<SavedValue>,
     /// Expressions that are computed again in the reverse pass.
@@ -75,9 +77,16 @@ impl Function {
         derivative::with_derivative(&mut program, self.entry, &wrt, mode)
             .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
         let mut at_stage = program.clone();
+        let mut notation = None;
         let advanced = with_deep_stack(|| {
-            compile::advance(&mut at_stage, stage)?;
-            compile::advance_with_report(&mut program, Stage::Optimise)
+            if let compile::Engine::Dual(rung) = self.program.inner.engine {
+                let mut prepared = program.clone();
+                compile::advance(&mut prepared, self.program.inner.engine.reverse_mode(), Stage::Prepare)?;
+                notation = Some(chadwick_ad::in_notation(&prepared, rung));
+            }
+            let mode = self.program.inner.engine.reverse_mode();
+            compile::advance(&mut at_stage, mode, stage)?;
+            compile::advance_with_report(&mut program, mode, Stage::Optimise)
         });
         let report = advanced.map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
         let is_own = |span: Span| is_own(&map, span);
@@ -91,6 +100,7 @@ impl Function {
             by: self.wrt_names()?,
             stage,
             core: core::text::print(&at_stage),
+            notation,
             saved: if mode == Mode::Vjp { saved(&program, primal, &is_own) } else { Vec::new() },
             recomputed: recomputed(&report, &is_own),
             accumulated,

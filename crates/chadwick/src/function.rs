@@ -289,6 +289,7 @@ pub(crate) fn type_string(ty: &Type) -> String {
         Type::Named(_) => String::from("a recursive type"),
         Type::Function(_) => String::from("a function"),
         Type::Accumulator(_) => String::from("an accumulator"),
+        Type::Log(_) => String::from("a log"),
     }
 }
 

@@ -143,13 +143,14 @@ impl Program {
     pub fn at_stage(&self, stage: compile::Stage) -> Result<Program> {
         let mut core = (*self.inner.lowered).clone();
         let map = Arc::clone(&self.inner.map);
-        match with_deep_stack(|| compile::advance(&mut core, stage)) {
+        match with_deep_stack(|| compile::advance(&mut core, self.inner.engine.reverse_mode(), stage)) {
             Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
             Err(diagnostics) => Err(Error::Compile { diagnostics, map }),
         }
     }
 
-    /// The same program, run by another back end. Native code has its derivatives made by [`compile::Engine::ChadFast`].
+    /// The same program, run by another back end. Native code has its derivatives made by
+    /// [`compile::Engine::ChadFast`] unless another engine was asked for.
     ///
     /// ```
     /// use chadwick::{Backend, NativeOptions, Program};
@@ -190,9 +191,15 @@ impl Program {
         let map = Arc::clone(&self.inner.map);
         let lowered = Rc::new(lowered);
         let by = match backend {
-            Backend::Native(_) => compile::Engine::ChadFast,
-            Backend::Interpreter => engine,
+            Backend::Native(_) if engine == compile::Engine::Builtin => compile::Engine::ChadFast,
+            _ => engine,
         };
+        if let (Backend::Native(_), compile::Engine::Dual(rung)) = (backend, by)
+            && rung != compile::Rung::Tape
+        {
+            let message = format!("the engine `dual:{}` is for the interpreter; `dual:tape` has native code", rung.name());
+            return Err(Error::NoNativeCode { message });
+        }
         let mut core = Rc::clone(&lowered);
         if by != compile::Engine::Builtin
             && let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), by))
@@ -228,7 +235,8 @@ impl Program {
         let lowered = Rc::new(lowered);
         let mut core = Rc::clone(&lowered);
         let native = with_deep_stack(|| {
-            compile::advance_observed(Rc::make_mut(&mut core), compile::Stage::Optimise, observe)
+            let mode = self.inner.engine.reverse_mode();
+            compile::advance_observed(Rc::make_mut(&mut core), mode, compile::Stage::Optimise, observe)
                 .map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
             let line = |span: Span| source_line(&map, span);
             let config = Config { strict: options.strict, profiled, source_line: &line };

@@ -370,7 +370,7 @@ impl Reverse<'_, '_> {
 
     fn look_into(&self, ty: &Type, open: &mut Vec<TypeId>, contents: &mut Contents) {
         match ty {
-            Type::Prim(_) | Type::Function(_) | Type::Accumulator(_) => {}
+            Type::Prim(_) | Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => {}
             Type::Array(array) => {
                 contents.arrays = true;
                 if let Some(element) = array.element.as_type() {

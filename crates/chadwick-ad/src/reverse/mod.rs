@@ -339,6 +339,10 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 self.context.unsupported(span, "a function that is a value");
                 statement.clone()
             }
+            Op::WithLog { .. } | Op::Log { .. } => {
+                self.context.unsupported(span, "a log");
+                statement.clone()
+            }
             Op::Differentiate(_) => {
                 self.context.unsupported(span, "a derivative that was left standing");
                 statement.clone()

@@ -5,6 +5,7 @@ use crate::errors::{diagnostic_json, place_json};
 use crate::options::{ExplainOptions, ModeName};
 use crate::output::{self, Paint, style};
 use crate::{Exit, arguments};
+use chadwick::compile::Engine;
 use chadwick::core::Mode;
 use chadwick::explain::Explanation;
 use chadwick::source::Span;
@@ -16,7 +17,8 @@ pub fn command(options: &ExplainOptions) -> Exit {
 }
 
 fn explain(options: &ExplainOptions) -> Result<()> {
-    let program = load(&options.file)?;
+    let engine = Engine::from_name(&options.engine).filter(|engine| *engine != Engine::Builtin);
+    let program = load(&options.file)?.with_engine(engine.unwrap_or(Engine::ChadFast))?;
     let function = program.function(&arguments::entry_to_differentiate(&program, options.entry.as_deref())?)?;
     let function = match options.wrt.is_empty() {
         true => function,
@@ -37,6 +39,9 @@ fn explain(options: &ExplainOptions) -> Result<()> {
     }
     if !options.report {
         output::line(&explanation.core);
+    }
+    if let Some(notation) = &explanation.notation {
+        output::line(&format!("in the notation of the paper:\n\n{notation}"));
     }
     output::bytes(explanation.report().as_bytes());
     Ok(())
@@ -73,6 +78,7 @@ fn document(explanation: &Explanation) -> Json {
         "by": explanation.by,
         "stage": explanation.stage.name(),
         "core": explanation.core,
+        "notation": explanation.notation,
         "saved": saved.collect::<Vec<_>>(),
         "totals": totals.collect::<Vec<_>>(),
         "recomputed": places(&explanation.recomputed),

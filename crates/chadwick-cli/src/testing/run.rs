@@ -35,7 +35,7 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
                 let _ = native;
                 Ok(program)
             }
-            (native, _) => program.with_backend(native),
+            (native, engine) => program.with_engine(engine)?.with_backend(native),
         }
     };
     match panics::caught(compile) {

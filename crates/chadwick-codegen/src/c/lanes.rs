@@ -77,7 +77,7 @@ impl Printer<'_> {
             return;
         }
         let clauses = self.reduction_clauses(reductions);
-        self.line(&format!("#pragma omp simd {clauses}").trim_end().to_owned());
+        self.line(format!("#pragma omp simd {clauses}").trim_end());
         self.line(&format!("for (int64_t lane = 0; lane < {lanes}; lane++) {{"));
         self.indent += 1;
         let declaration = self.declare(index);

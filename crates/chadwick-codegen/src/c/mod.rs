@@ -117,6 +117,7 @@ pub(super) fn type_name(ty: &Ty, layouts: &Layouts) -> String {
         Ty::Sum(id) => sums::name(*id, layouts),
         Ty::Array(elem, rank) => sums::array_name(*elem, *rank, layouts),
         Ty::Place(inner) => format!("{} *", type_name(inner, layouts)),
+        Ty::Log => String::from("cw_rows *"),
     }
 }
 
@@ -146,6 +147,26 @@ fn prototype(function: &Function, layouts: &Layouts, names: &[String]) -> String
         params.push(declaration(&Ty::Place(Box::new(ty.clone())), &format!("result{number}"), layouts));
     }
     format!("static int {}({})", function.name, params.join(", "))
+}
+
+impl Printer<'_> {
+    /// The columns of a log grow together, so one test per row is enough.
+    fn append(&mut self, log: &Exp, row: Local, values: &[(Elem, Exp)], site: SiteId) {
+        let log = self.exp(log);
+        let sizes: Vec<String> = values.iter().map(|(elem, _)| format!("sizeof({})", elem_name(*elem, self.layouts))).collect();
+        let count = sizes.len();
+        let sizes = if sizes.is_empty() { String::from("0") } else { sizes.join(", ") };
+        self.line(&format!(
+            "if (cw_unlikely({log}->count == {log}->room) && cw_grow_rows(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
+            site.0
+        ));
+        for (at, (elem, value)) in values.iter().enumerate() {
+            let (ty, value) = (elem_name(*elem, self.layouts), self.exp(value));
+            self.line(&format!("(({ty} *)({log}->columns[{at}] + 1))[{log}->count] = {value};"));
+        }
+        let declared = self.declare(row);
+        self.line(&format!("{declared} = {log}->start + {log}->count++;"));
+    }
 }
 
 struct Printer<'a> {
@@ -347,6 +368,26 @@ impl Printer<'_> {
                     site.0
                 ));
                 self.line(&format!("{data} = ({elem_type} *)({owner} + 1);"));
+            }
+            Stm::OpenLog { log, columns, start } => {
+                let (name, start, count) = (self.name(*log).to_owned(), self.exp(start), (*columns).max(1));
+                self.line(&format!("cw_block *{name}_columns[{count}] = {{0}};"));
+                self.line(&format!(
+                    "cw_rows {name}_rows = {{.start = {start}, .columns = {name}_columns}}, *{name} = &{name}_rows;"
+                ));
+            }
+            Stm::Append { log, row, values, site } => self.append(log, *row, values, *site),
+            Stm::CloseLog { log, count, columns } => {
+                let log = self.name(*log).to_owned();
+                let declared = self.declare(*count);
+                self.line(&format!("{declared} = {log}->count;"));
+                for (at, column) in columns.iter().enumerate() {
+                    let (owner, data) = (self.declare(column.owner), self.declare(column.data));
+                    let elem = elem_name(column.elem, self.layouts);
+                    self.line(&format!("{owner} = {log}->columns[{at}];"));
+                    let name = self.name(column.owner).to_owned();
+                    self.line(&format!("{data} = {name} == NULL ? NULL : ({elem} *)({name} + 1);"));
+                }
             }
             Stm::AllocNode { node, sum, site } => {
                 let (declaration, name) = (self.declare(*node), self.name(*node));

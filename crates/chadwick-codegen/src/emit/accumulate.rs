@@ -86,6 +86,7 @@ impl<'p> Emitter<'_, 'p> {
             Handle::Scalar(local, prim) => Here::Scalar(local, prim),
             Handle::Array(array) => Here::Array(array),
             Handle::Sum(place, id) => Here::Place(place, Ty::Sum(id)),
+            Handle::Log(_) => return,
         };
         for step in path {
             here = match (here, step) {

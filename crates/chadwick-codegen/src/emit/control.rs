@@ -124,6 +124,8 @@ impl<'p> Emitter<'_, 'p> {
             }
             Op::WithAccumulators { handles, init, body } => self.with_accumulators(statement, handles, init, body, deaths),
             Op::Accumulate { handle, path, value } => self.accumulate(handle, path, value),
+            Op::WithLog { handle, start, body } => self.with_log(statement, handle, start, body, deaths),
+            Op::Log { handle, indices, values } => self.append(statement, handle, indices, values, deaths),
             // Gone before this stage.
             Op::Closure(_) | Op::Apply { .. } | Op::Differentiate(_) => {
                 let site = self.site();
@@ -706,6 +708,7 @@ impl<'p> Emitter<'_, 'p> {
                     passed.extend(array.dims);
                 }
                 Value::Handle(Handle::Sum(place, _)) => passed.push(place),
+                Value::Handle(Handle::Log(log)) => passed.push(log),
             }
         }
         let (mut results, mut values) = (Vec::new(), Vec::new());

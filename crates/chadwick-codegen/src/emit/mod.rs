@@ -11,6 +11,7 @@ mod collect;
 mod contraction;
 mod control;
 mod forms;
+mod log;
 mod ranges;
 
 use crate::borrow::Owned;
@@ -51,6 +52,8 @@ pub(crate) enum Handle {
     Array(Array),
     /// A pointer to a sum.
     Sum(Exp, SumId),
+    /// A pointer to a log.
+    Log(Exp),
 }
 
 /// A place in which an array is to be built.
@@ -315,6 +318,11 @@ impl<'p> Emitter<'_, 'p> {
                     Handle::Sum(Exp::Local(local), id)
                 }
             }),
+            Type::Log(_) => {
+                let local = self.local(&name, Ty::Log);
+                params.push(local);
+                Value::Handle(Handle::Log(Exp::Local(local)))
+            }
             Type::Function(_) => Value::Scalar(Exp::Const(core::Const::Bool(false))),
         };
         self.env.insert(param.var, value);

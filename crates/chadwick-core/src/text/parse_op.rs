@@ -85,6 +85,15 @@ impl Parser {
                 Ok(Op::WithAccumulators { handles, init, body: self.block()? })
             }
             "accumulate" => self.accumulate(),
+            "with_log" => {
+                self.expect("(")?;
+                let handle = self.binder()?;
+                self.expect(")")?;
+                self.expect_word("from")?;
+                let start = self.atom()?;
+                Ok(Op::WithLog { handle, start, body: self.block()? })
+            }
+            "log" => Ok(Op::Log { handle: self.atom()?, indices: self.atoms()?, values: self.atoms()? }),
             _ => self.array_op(&word, start),
         }
     }

@@ -321,6 +321,17 @@ impl Parser {
             self.expect(")")?;
             return Ok(Type::Accumulator(content.into()));
         }
+        if self.at_word("log") && *self.peek_at(1) == Token::Punct("(") {
+            self.next();
+            self.expect("(")?;
+            let indices = self.small()? as usize;
+            let mut values = Vec::new();
+            while self.eat(",") {
+                values.push(self.ty()?);
+            }
+            self.expect(")")?;
+            return Ok(Type::Log(LogType { indices, values }.into()));
+        }
         if let Token::Ident(name) = self.peek()
             && *self.peek_at(1) != Token::Punct("@")
             && let Some(prim) = Prim::from_name(name)

@@ -194,6 +194,14 @@ impl Printer<'_> {
                 self.ty(content)?;
                 self.write_str(")")
             }
+            Type::Log(log) => {
+                write!(self, "log({}", log.indices)?;
+                for value in &log.values {
+                    self.write_str(", ")?;
+                    self.ty(value)?;
+                }
+                self.write_str(")")
+            }
         })
     }
 
@@ -438,6 +446,20 @@ impl Printer<'_> {
                 self.initialised(handles, init)?;
                 self.write_str(" ")?;
                 self.block(body)
+            }
+            Op::WithLog { handle, start, body } => {
+                self.write_str("with_log (")?;
+                self.binder(handle)?;
+                self.write_str(") from ")?;
+                self.atom(start)?;
+                self.write_str(" ")?;
+                self.block(body)
+            }
+            Op::Log { handle, indices, values } => {
+                self.write_str("log ")?;
+                self.atom(handle)?;
+                self.atoms(indices)?;
+                self.atoms(values)
             }
             Op::Accumulate { handle, path, value } => {
                 self.write_str("accumulate ")?;

@@ -165,6 +165,33 @@ impl Compiler {
                 let dst = self.registers_list(finals);
                 self.emit(Inst::CloseAccumulators { dst });
             }
+            Op::WithLog { handle, start, body } => {
+                let start = self.operands([start], dying)[0];
+                let columns = match &handle.ty {
+                    chadwick_core::Type::Log(log) => log.columns(),
+                    _ => Vec::new(),
+                };
+                let element = |ty: &chadwick_core::Type| match ty {
+                    chadwick_core::Type::Array(array) => array.element.clone(),
+                    _ => chadwick_core::Element::Unit,
+                };
+                self.code.logs.push(columns.iter().map(element).collect());
+                let spec = self.code.logs.len() as u32 - 1;
+                self.open();
+                let handle = self.define_all(std::slice::from_ref(handle))[0];
+                let (finals, results) = dst.split_at(columns.len().min(dst.len()));
+                self.emit(Inst::OpenLog { columns: spec, start, handle });
+                self.clear(info.clear_at_entry.first().map_or(&[], Vec::as_slice));
+                self.block_into(body, results);
+                self.close();
+                let dst = self.registers_list(finals);
+                self.emit(Inst::CloseLog { dst });
+            }
+            Op::Log { handle, indices, values } => {
+                let operands = self.operands(std::iter::once(handle).chain(indices).chain(values), dying);
+                let row = self.list(&operands[1..]);
+                self.emit(Inst::Log { handle: operands[0], row, dst: dst.first().copied().unwrap_or_default() });
+            }
             Op::Accumulate { handle, path, value } => self.accumulate(handle, path, value, dying),
             Op::Build { .. } | Op::Reduce { .. } | Op::Scan { .. } | Op::Hist { .. } | Op::Scatter { .. } => {
                 self.array_form(statement, info, dst);

@@ -51,7 +51,7 @@ enum Shape {
 fn shape(op: &Op) -> Shape {
     match op {
         Op::If { .. } | Op::Match { .. } => Shape::Alternatives,
-        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } => Shape::Sequence,
+        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } => Shape::Sequence,
         Op::Closure(_) | Op::Differentiate(_) | Op::Custom(_) => Shape::Captured,
         _ => Shape::Repeated,
     }

@@ -417,6 +417,9 @@ impl Machine {
                 let values = self.accumulators.split_off(first.min(self.accumulators.len()));
                 self.set_all(code, base, *dst, values)?;
             }
+            Inst::OpenLog { columns, start, handle } => self.open_log(code, base, *columns, *start, *handle)?,
+            Inst::CloseLog { dst } => self.close_log(code, base, *dst)?,
+            Inst::Log { handle, row, dst } => self.append_to_log(code, base, *handle, *row, *dst)?,
             Inst::Accumulate { handle, path, operands, value } => {
                 self.accumulate(code, base, *handle, *path, *operands, *value)?;
             }

@@ -111,7 +111,7 @@ impl Graph<'_> {
         match &statement.op {
             Op::Copy(atoms) => self.pairwise(binders, atoms),
             Op::Trace { args, .. } => self.keep(args),
-            Op::Assert { .. } => {
+            Op::Assert { .. } | Op::Log { .. } => {
                 let mut atoms = Vec::new();
                 statement.op.for_each_atom(&mut |atom| atoms.push(atom.clone()));
                 self.keep(&atoms);
@@ -238,6 +238,11 @@ impl Graph<'_> {
                 self.block(body);
                 self.pairwise(results, &body.results);
             }
+            Op::WithLog { handle, start, body } => {
+                self.keep(std::slice::from_ref(start));
+                self.block(body);
+                self.pairwise(binders.get(columns(handle)..).unwrap_or_default(), &body.results);
+            }
         }
     }
 
@@ -322,6 +327,14 @@ impl Graph<'_> {
             self.needs(binder, [emitted]);
             self.sizes(binder, sizes);
         }
+    }
+}
+
+/// How many arrays a log becomes.
+pub(super) fn columns(handle: &Binder) -> usize {
+    match &handle.ty {
+        Type::Log(log) => log.indices + log.values.len(),
+        _ => 0,
     }
 }
 

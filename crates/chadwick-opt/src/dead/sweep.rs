@@ -124,7 +124,7 @@ impl Sweep<'_> {
         let wanted = living.iter().any(|lives| *lives);
         let keep = |binders: Vec<Binder>, op: Op| Some(Statement { binders, op, span });
         let op = match op {
-            Op::Assert { .. } | Op::Trace { .. } => return (keep(binders, op), true),
+            Op::Assert { .. } | Op::Trace { .. } | Op::Log { .. } => return (keep(binders, op), true),
             Op::Accumulate { ref handle, .. } => {
                 let lives = self.is_live_atom(handle);
                 return (lives.then_some(Statement { binders, op, span }), lives);
@@ -265,6 +265,14 @@ impl Sweep<'_> {
                 let kept: Vec<bool> = opened.iter().chain(results).copied().collect();
                 let op = Op::WithAccumulators { handles: filter(handles, &opened), init: filter(init, &opened), body };
                 (filter(binders, &kept), op)
+            }
+            Op::WithLog { handle, start, body } => {
+                // The columns stay together: rows are written to all of them.
+                let count = super::graph::columns(&handle);
+                let results = living.get(count..).unwrap_or_default();
+                let body = Block { results: filter(body.results, results), ..body };
+                let kept: Vec<bool> = std::iter::repeat_n(true, count).chain(results.iter().copied()).collect();
+                (filter(binders, &kept), Op::WithLog { handle, start, body })
             }
             other => (binders, other),
         };

@@ -68,7 +68,8 @@ impl Shapes {
     /// A shape whose labels are all new.
     fn fresh(&mut self, ty: &Type) -> Shape {
         match ty {
-            Type::Prim(_) | Type::Named(_) => Shape::Plain,
+            // Functions in a log are in a named type there.
+            Type::Prim(_) | Type::Named(_) | Type::Log(_) => Shape::Plain,
             Type::Array(array) => match &array.element {
                 Element::Boxed(inner) => self.fresh(inner),
                 _ => Shape::Plain,
@@ -309,7 +310,14 @@ impl Shapes {
                 let results = binders.get(handles.len()..).unwrap_or_default();
                 self.pairwise(&body.results, results);
             }
-            Op::Accumulate { .. } | Op::Prim(..) | Op::Dim { .. } | Op::Assert { .. } => {}
+            Op::WithLog { handle, body, .. } => {
+                let columns = match &handle.ty {
+                    Type::Log(log) => log.indices + log.values.len(),
+                    _ => 0,
+                };
+                self.pairwise(&body.results, binders.get(columns..).unwrap_or_default());
+            }
+            Op::Log { .. } | Op::Accumulate { .. } | Op::Prim(..) | Op::Dim { .. } | Op::Assert { .. } => {}
         }
     }
 

@@ -17,7 +17,7 @@ mod runs;
 mod scalar;
 
 use agreement::{Subject, agreement, engine_agrees};
-use chadwick::compile::Engine;
+use chadwick::compile::{Engine, Rung};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Element, Program, generate};
@@ -62,6 +62,34 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
 }
 
 #[test]
+fn dual_numbers_agree_with_the_interpreter_exactly_in_wrapping_integers() {
+    let tape = Engine::Dual(Rung::Tape);
+    check_programs(Element::I64, programs(60), &|program, report| engine_agrees::<i64>(tape, program, Element::I64, report))
+        .assert_meaningful();
+}
+
+#[test]
+fn dual_numbers_agree_with_the_interpreter_in_floats() {
+    let tape = Engine::Dual(Rung::Tape);
+    check_programs(Element::F64, programs(60), &|program, report| engine_agrees::<f64>(tape, program, Element::F64, report))
+        .assert_meaningful();
+}
+
+/// The naive one takes exponential time, on these programs too much; staged calls have no rules of a program's own.
+#[test]
+fn every_rung_of_dual_numbers_agrees_with_the_interpreter() {
+    for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Naive) {
+        let engine = Engine::Dual(rung);
+        check_programs(Element::I64, programs(8), &|program, report| {
+            if rung == Rung::Staged && program.source(Element::I64).contains("with_vjp") {
+                return Ok(());
+            }
+            engine_agrees::<i64>(engine, program, Element::I64, report)
+        });
+    }
+}
+
+#[test]
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
     let half = programs(24) / 2;
     for element in [Element::F64, Element::I64] {
@@ -79,11 +107,11 @@ fn texts_that_are_no_programs_never_panic() {
     mutation::no_programs(programs(100));
 }
 
-/// What lowering never makes of a generated program: accumulators and copies come from differentiation, and `trace` would write to the
+/// What lowering never makes of a generated program: accumulators, logs and copies come from differentiation, and `trace` would write to the
 /// terminal.
-const NOT_GENERATED: [&str; 4] = ["Copy", "Trace", "WithAccumulators", "Accumulate"];
+const NOT_GENERATED: [&str; 6] = ["Copy", "Trace", "WithAccumulators", "Accumulate", "WithLog", "Log"];
 
-const FORMS: [&str; 30] = [
+const FORMS: [&str; 32] = [
     "Copy",
     "Prim",
     "If",
@@ -114,6 +142,8 @@ const FORMS: [&str; 30] = [
     "Custom",
     "WithAccumulators",
     "Accumulate",
+    "WithLog",
+    "Log",
 ];
 
 #[test]
@@ -174,6 +204,8 @@ fn form(op: &Op) -> &'static str {
         Op::Custom(..) => "Custom",
         Op::WithAccumulators { .. } => "WithAccumulators",
         Op::Accumulate { .. } => "Accumulate",
+        Op::WithLog { .. } => "WithLog",
+        Op::Log { .. } => "Log",
     }
 }
 

@@ -1,0 +1,288 @@
+//! Reverse mode by dual numbers: all rungs give the derivatives of the papers' worked examples, and each costs what its paper says.
+
+use chadwick::compile::{Engine, Rung};
+use chadwick::{Counters, Program, Value};
+
+fn source(text: &str) -> Program {
+    Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn by(program: &Program, rung: Rung) -> Program {
+    program.with_engine(Engine::Dual(rung)).unwrap_or_else(|error| panic!("{}: {}", rung.name(), error.message()))
+}
+
+/// The numbers in the results of an entry point, and what they cost.
+fn run(program: &Program, entry: &str, args: &[Value]) -> (Vec<f64>, Counters) {
+    let function = program.function(entry).expect("the entry point");
+    program.reset_counters();
+    let values = function.call(args).unwrap_or_else(|error| panic!("{}", error.message()));
+    let numbers = values.iter().flat_map(|value| match value.as_scalar::<f64>() {
+        Some(number) => vec![number],
+        None => value.as_slice::<f64>().expect("floats").to_vec(),
+    });
+    (numbers.collect(), program.counters())
+}
+
+#[track_caller]
+fn assert_near(found: &[f64], wanted: &[f64], what: &str) {
+    let largest = wanted.iter().fold(1.0f64, |largest, number| largest.max(number.abs()));
+    let near = |(found, wanted): (&f64, &f64)| (found - wanted).abs() <= 1e-9 * largest;
+    assert!(found.len() == wanted.len() && found.iter().zip(wanted).all(near), "{what}: {found:?} is not {wanted:?}");
+}
+
+/// A program with an entry point `f`, arguments, and the result that every rung must give.
+fn worked_examples() -> Vec<(&'static str, Vec<Value>, Vec<f64>)> {
+    vec![
+        ("entry f (x: f64) = vjp (\\x -> x * x) x 1", vec![3.0.into()], vec![6.0]),
+        (
+            "entry f (x: f64) (y: f64) = vjp (\\(x, y) -> x * x + 3 * x * y) (x, y) 1",
+            vec![2.0.into(), 5.0.into()],
+            vec![19.0, 6.0],
+        ),
+        (
+            "entry f (x: f64) (y: f64) = vjp (\\(x, y) -> let a = x * y let b = x + a let c = b * a in c) (x, y) 1",
+            vec![2.0.into(), 3.0.into()],
+            vec![48.0, 28.0],
+        ),
+        ("entry f (a: f64) = vjp (\\a -> let b = a + 1 in if b > 0 then a * b else b) a 1", vec![(-3.0).into()], vec![1.0]),
+        (
+            "entry f (x: f64) (y: f64) = vjp (\\(x, y) -> let z = x + y in x * z) (x, y) 1",
+            vec![12.0.into(), 13.0.into()],
+            vec![37.0, 12.0],
+        ),
+        (
+            "entry f (x: f64) = vjp (\\x -> let y = f64.exp x let z = f64.log y in y + f64.sin z / f64.cos z) x 1",
+            vec![0.5.into()],
+            vec![0.5f64.exp() + 1.0 / 0.5f64.cos().powi(2)],
+        ),
+        // A function from an `if`, recursion, and a sum type as input: the gradient has the constructor of the value.
+        (
+            "def power (n: i64) (x: f64): f64 = if n == 0 then 1 else x * power (n - 1) x
+             entry f (x: f64) = vjp (\\x -> let g = if x > 0 then (\\y -> y * x) else (\\y -> y) in g (power 5 x)) x 1",
+            vec![2.0.into()],
+            vec![6.0 * 32.0],
+        ),
+        (
+            "type shape = #disk f64 | #box f64 f64
+             def area (s: shape): f64 = match s case #disk r -> r * r case #box a b -> a * b
+             entry f (a: f64) (b: f64) = match vjp area (#box a b) 1 case #disk r -> (r, r) case #box a b -> (a, b)",
+            vec![3.0.into(), 4.0.into()],
+            vec![4.0, 3.0],
+        ),
+        // Lists, whose number of scalars only the value knows.
+        (
+            "type rec list = #nil | #cons f64 list
+             def total (l: list): f64 = match l case #nil -> 0 case #cons x rest -> x * x + total rest
+             def sum (l: list): f64 = match l case #nil -> 0 case #cons x rest -> x + sum rest
+             def make (n: i64): list = loop l: list = #nil for i < n do #cons (f64.i64 i) l
+             entry f (n: i64) = sum (vjp total (make n) 1)",
+            vec![5i64.into()],
+            vec![20.0],
+        ),
+        // Arrays of every kind of form; an unused input; a cotangent that is not one.
+        (
+            "entry f (xs: []f64) = vjp (\\xs -> f64.sum (map2 (*) xs (reverse xs))) xs 1",
+            vec![vec![1.0, 2.0, 3.0, 4.0, 5.0].into()],
+            vec![10.0, 8.0, 6.0, 4.0, 2.0],
+        ),
+        ("entry f (x: f64) (y: f64) = vjp (\\(x, _) -> x * x) (x, y) 10", vec![3.0.into(), 7.0.into()], vec![60.0, 0.0]),
+        (
+            "entry f (xs: []f64) = vjp (\\xs -> let ys = scan (*) 1 xs
+               let zs = reduce_by_index (replicate 2 0) (+) 0 (map (% 2) (indices xs)) ys in zs[0] * zs[1]) xs 1",
+            vec![vec![2.0, 3.0, 4.0].into()],
+            // ys = [2, 6, 24], zs = [26, 6].
+            vec![13.0 * 6.0 + 26.0 * 3.0, 8.0 * 6.0 + 26.0 * 2.0, 6.0 * 6.0],
+        ),
+        // An untaken square root leaks no NaN.
+        ("entry f (x: f64) = vjp (\\x -> let s = f64.sqrt x in if x > 0 then s else 0) x 1", vec![0.0.into()], vec![0.0]),
+        // Twice in reverse, and one over the other.
+        ("entry f (x: f64) = vjp (\\x -> vjp (\\x -> x * x * x) x 1) x 1", vec![2.0.into()], vec![12.0]),
+        ("entry f (x: f64) = jvp (\\x -> vjp (\\x -> x * x * x) x 1) x 1", vec![2.0.into()], vec![12.0]),
+        ("entry f (x: f64) = vjp (\\x -> jvp (\\x -> x * x * x) x 1) x 1", vec![2.0.into()], vec![12.0]),
+        // An integer that a derivative flows through.
+        ("entry f (x: f64) = f64.i64 (vjp (\\(n: i64) -> f64.i64 (n * n) * x) 3 1)", vec![2.0.into()], vec![12.0]),
+    ]
+}
+
+#[test]
+fn all_rungs_agree_on_the_worked_examples() {
+    for (text, args, wanted) in worked_examples() {
+        let program = source(text);
+        for rung in Rung::ALL {
+            let (found, _) = run(&by(&program, rung), "f", &args);
+            assert_near(&found, &wanted, &format!("dual:{} on {text}", rung.name()));
+        }
+    }
+}
+
+/// Krawiec et al., figure 12: rotation by a quaternion, its value and its Jacobian.
+const ROTATE: &str = "
+def cross (a: (f64, f64, f64)) (b: (f64, f64, f64)) =
+  (a.1 * b.2 - a.2 * b.1, a.2 * b.0 - a.0 * b.2, a.0 * b.1 - a.1 * b.0)
+def add (a: (f64, f64, f64)) (b: (f64, f64, f64)) = (a.0 + b.0, a.1 + b.1, a.2 + b.2)
+def times (k: f64) (a: (f64, f64, f64)) = (k * a.0, k * a.1, k * a.2)
+def dot (a: (f64, f64, f64)) (b: (f64, f64, f64)) = a.0 * b.0 + a.1 * b.1 + a.2 * b.2
+def rotate (q: (f64, f64, f64)) (w: f64) (v: (f64, f64, f64)) =
+  add (times (2 * dot q v) q) (add (times (w * w - dot q q) v) (times (2 * w) (cross q v)))
+entry f (s: (f64, f64, f64)) =
+  vjp (\\(q, w, v) -> rotate q w v) ((1.1, 2.2, 3.3), 4.4, (5.5, 6.6, 7.7)) s
+entry x = f (1, 0, 0)
+entry y = f (0, 1, 0)
+entry z = f (0, 0, 1)";
+
+#[test]
+fn a_rotation_by_a_quaternion_has_the_jacobian_of_the_paper() {
+    let rows = [
+        ("x", [91.96, 58.08, -77.44, 38.72, 4.84, -24.2, 26.62]),
+        ("y", [-58.08, 91.96, 38.72, 77.44, 33.88, 12.1, 4.84]),
+        ("z", [77.44, -38.72, 91.96, 58.08, -12.1, 24.2, 24.2]),
+    ];
+    let program = source(ROTATE);
+    for rung in Rung::ALL {
+        let program = by(&program, rung);
+        for (entry, wanted) in rows {
+            assert_near(&run(&program, entry, &[]).0, &wanted, rung.name());
+        }
+    }
+}
+
+/// `x` doubled `n` times: every step uses what is before it twice.
+const DOUBLING: &str = "entry f (n: i64) (x: f64) = vjp (\\x -> loop y = x for _i < n do y + y) x 1";
+
+#[test]
+fn only_naive_backpropagators_are_called_again_and_again() {
+    let program = source(DOUBLING);
+    for rung in Rung::ALL {
+        let program = by(&program, rung);
+        let costs = [5i64, 10, 20].map(|n| {
+            let (found, cost) = run(&program, "f", &[n.into(), 1.0.into()]);
+            assert_eq!(found, [f64::from(1 << n)], "{}", rung.name());
+            cost.operations
+        });
+        match rung {
+            Rung::Naive => assert!(costs[2] > 1 << 20, "2^20 calls: {costs:?}"),
+            // A map adds a logarithm.
+            Rung::Staged | Rung::Cayley | Rung::Sparse => assert!(costs[2] < 8 * costs[0], "{}: {costs:?}", rung.name()),
+            _ => {
+                let steps = [(costs[1] - costs[0]) / 5, (costs[2] - costs[1]) / 10];
+                assert_eq!(steps[0], steps[1], "as much for each step: {} {costs:?}", rung.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tape_has_a_row_for_each_operation_and_none_for_conditions_and_constants() {
+    let rows = |text: &str, args: &[Value]| run(&by(&source(text), Rung::Tape), "f", args).1.logged_rows;
+    assert_eq!(
+        rows("entry f (x: f64) (y: f64) = vjp (\\(x, y) -> let z = x + y in x * z) (x, y) 1", &[1.0.into(), 2.0.into()]),
+        2
+    );
+    // Adding a constant passes the cotangent on as it is.
+    assert_eq!(rows("entry f (x: f64) = vjp (\\x -> (x + 1) * (x + 2)) x 1", &[1.0.into()]), 1);
+    // However dear a condition is, nothing of it is kept.
+    assert_eq!(rows("entry f (x: f64) = vjp (\\x -> if f64.sin (f64.exp (x * x)) > 2 then x else x * x) x 1", &[1.0.into()]), 1);
+    // An input that only decides how often something is done has no slot.
+    let repeated = "entry f (x: f64) (n: i64) = (vjp (\\(x, n) -> loop y = x for _i < n do y * x) (x, n) 1).0";
+    assert_eq!(rows(repeated, &[1.0.into(), 7i64.into()]), 7);
+}
+
+#[test]
+fn a_million_steps_and_a_million_calls_overflow_nothing() {
+    let text = "
+def down (n: i64) (x: f64): f64 = if n == 0 then x else 0.999999 * down (n - 1) x
+entry recursion (n: i64) = vjp (down n) 1 1
+entry repetition (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 0.999999) 1 1";
+    let program = source(text);
+    let wanted = [0.999_999f64.powi(1_000_000)];
+    for (rung, entry) in
+        [(Rung::Tape, "recursion"), (Rung::Tape, "repetition"), (Rung::Contrib, "repetition"), (Rung::Delta, "repetition")]
+    {
+        let (found, _) = run(&by(&program, rung), entry, &[1_000_000i64.into()]);
+        assert_near(&found, &wanted, rung.name());
+    }
+}
+
+#[test]
+fn a_rule_of_the_program_runs_once_with_the_whole_cotangent() {
+    let text = "
+def clip (x: f64): f64 = with_vjp id (\\_ adj -> f64.max (-1) (f64.min 1 adj)) x
+entry f (x: f64) = vjp (\\x -> let y = clip x in 5 * y - 3 * y + y * y * y) x 1";
+    let arrays = "
+def exponentials [n] (x: [n]f64): [n]f64 = with_vjp (map f64.exp) (\\res adj -> map2 (*) res adj) x
+entry f (xs: []f64) = vjp (\\xs -> let ys = exponentials xs in ys[0] * ys[1] + ys[2]) xs 1";
+    let (x, y, z) = (0.5f64, 0.25f64, 2.0f64);
+    for rung in Rung::ALL {
+        if matches!(rung, Rung::Naive | Rung::Staged) {
+            // A backpropagator of these sees no cotangent but its own.
+            let error = source(text).with_engine(Engine::Dual(rung)).err().expect("no rules here");
+            assert!(error.message().contains("a rule that the program gives on the rung"), "{}", error.message());
+            continue;
+        }
+        assert_eq!(run(&by(&source(text), rung), "f", &[2.0.into()]).0, [1.0], "{}", rung.name());
+        let (found, _) = run(&by(&source(arrays), rung), "f", &[vec![x, y, z].into()]);
+        assert_near(&found, &[(x + y).exp(), (x + y).exp(), z.exp()], rung.name());
+    }
+}
+
+/// The calls of one derivative must not appear in the type of another's, around which forward mode has gone already.
+#[test]
+fn rules_in_several_derivatives_of_one_program_do_not_mix() {
+    let text = "
+def cube (x: f64): f64 = with_vjp (\\x -> x * x * x) (\\res adj -> 3 * f64.cbrt res * f64.cbrt res * adj) x
+def square (x: f64): f64 = with_vjp (\\x -> x * x) (\\res adj -> 2 * f64.sqrt res * adj) x
+entry first (x: f64) = jvp (\\x -> vjp cube x 1) x 1
+entry second (x: f64) = jvp (\\x -> vjp (\\x -> square x * cube x) x 1) x 1
+entry third (x: f64) = vjp (\\x -> vjp (\\x -> square x * cube x) x 1) x 1";
+    let program = source(text);
+    for rung in [Rung::Tape, Rung::Delta, Rung::Contrib, Rung::Single, Rung::Cayley] {
+        let program = by(&program, rung);
+        for (entry, wanted) in [("first", 12.0), ("second", 160.0), ("third", 160.0)] {
+            assert_near(&run(&program, entry, &[2.0.into()]).0, &[wanted], rung.name());
+        }
+    }
+}
+
+#[test]
+fn native_code_with_a_tape_agrees_with_the_interpreter() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let native = chadwick::Backend::Native(chadwick::NativeOptions { strict: true, ..Default::default() });
+    let error = by(&source("entry f (x: f64) = x"), Rung::Delta).with_backend(native).err().expect("only tapes are compiled");
+    assert!(error.message().contains("`dual:tape` has native code"), "{}", error.message());
+    for (text, args, wanted) in worked_examples() {
+        let program = by(&source(text), Rung::Tape).with_backend(native).unwrap_or_else(|error| panic!("{}", error.message()));
+        let function = program.function("f").expect("the entry point");
+        let values = function.call(&args).unwrap_or_else(|error| panic!("{}", error.message()));
+        let found = values.iter().flat_map(|value| match value.as_scalar::<f64>() {
+            Some(number) => vec![number],
+            None => value.as_slice::<f64>().expect("floats").to_vec(),
+        });
+        assert_near(&found.collect::<Vec<f64>>(), &wanted, text);
+    }
+}
+
+#[test]
+fn engines_are_known_by_name() {
+    assert_eq!(Engine::from_name("dual"), Some(Engine::Dual(Rung::Tape)));
+    for rung in Rung::ALL {
+        assert_eq!(Engine::from_name(&format!("dual:{}", rung.name())), Some(Engine::Dual(rung)));
+        assert!(Engine::names().contains(rung.name()));
+    }
+    assert_eq!(Engine::from_name("dual:other"), None);
+}
+
+#[test]
+fn a_derivative_is_explained_in_the_notation_of_the_paper() {
+    let program = source("entry f (x: f64) (y: f64) = let z = x + y in x * z");
+    let explained = |rung| {
+        let function = by(&program, rung).function("f").expect("an entry point");
+        let explanation = function.explain(chadwick_core::Mode::Vjp, chadwick::compile::Stage::Optimise);
+        explanation.unwrap_or_else(|error| panic!("{}", error.message())).notation.expect("a notation")
+    };
+    for (rung, part) in [(Rung::Tape, "<- write tape [("), (Rung::Naive, "\\z. "), (Rung::Delta, "u <- deltaLet (Scale (")] {
+        let text = explained(rung);
+        assert!(text.contains(part), "{}:\n{text}", rung.name());
+    }
+}
