@@ -37,11 +37,11 @@ enum State {
     Done,
 }
 
-struct Expander<'p> {
-    context: Context<'p>,
+pub(crate) struct Expander<'p> {
+    pub(crate) context: Context<'p>,
     forward: ForwardFunctions,
-    split: SplitFunctions,
-    reverse: ReverseFunctions,
+    pub(crate) split: SplitFunctions,
+    pub(crate) reverse: ReverseFunctions,
     states: FxHashMap<FunctionId, State>,
 }
 
@@ -70,29 +70,35 @@ impl<'p> Expander<'p> {
 
     fn block(&mut self, block: &Block) -> Block {
         self.context.b.push_block();
-        for statement in &block.statements {
-            match &statement.op {
-                Op::Differentiate(parts) => self.differentiate(statement, parts),
-                op if op.scopes().iter().any(|scope| has_derivative(scope.block)) => {
-                    let op = op.clone().map_blocks(&mut |block| self.block(&block));
-                    self.context.push_statement(Statement { op, ..statement.clone() });
-                }
-                _ => self.context.push_statement(statement.clone()),
-            }
-        }
+        block.statements.iter().for_each(|statement| self.statement(statement));
         self.context.b.pop_block(block.results.clone())
     }
 
-    fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
-        let span = statement.span;
+    pub(crate) fn statement(&mut self, statement: &Statement) {
+        match &statement.op {
+            Op::Differentiate(parts) => self.differentiate(statement, parts),
+            Op::Build { space, body, inner } if has_derivative(body) => self.build(statement, space, body, inner),
+            op if op.scopes().iter().any(|scope| has_derivative(scope.block)) => {
+                let op = op.clone().map_blocks(&mut |block| self.block(&block));
+                self.context.push_statement(Statement { op, ..statement.clone() });
+            }
+            _ => self.context.push_statement(statement.clone()),
+        }
+    }
+
+    /// The operator with what is inside its function expanded; nothing if there was an error.
+    pub(crate) fn prepared(&mut self, parts: &Differentiate, span: Span) -> Option<Differentiate> {
         let mut parts = parts.clone();
         if has_derivative(&parts.function.body) {
             parts.function.body = self.block(&parts.function.body);
         }
         self.expand_active_calls(&parts, span);
-        if !self.context.errors.is_empty() {
-            return;
-        }
+        self.context.errors.is_empty().then_some(parts)
+    }
+
+    fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
+        let span = statement.span;
+        let Some(parts) = self.prepared(parts, span) else { return };
         match parts.mode {
             Mode::Jvp => {
                 let values = self.jvp(&parts, &parts.seeds, parts.with_primal, span);
@@ -128,7 +134,7 @@ impl<'p> Expander<'p> {
         }
     }
 
-    fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
+    pub(crate) fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
         self.context.push_statement(Statement { binders: binders.to_vec(), op: Op::Copy(values), span });
     }
 
@@ -147,7 +153,7 @@ impl<'p> Expander<'p> {
     }
 
     /// Forward mode for a function whose parameters have these tangents.
-    fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
+    pub(crate) fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
         let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
         for (param, seed) in lambda.params.iter().zip(seeds) {
             if self.context.carries(&param.ty) {

@@ -2,6 +2,7 @@
 
 mod activity;
 mod context;
+mod directions;
 mod expand;
 mod flow;
 mod forward;
