@@ -2,7 +2,7 @@
 //! have been computed already.
 
 use chadwick_core::visit::variable_types;
-use chadwick_core::{Atom, BinaryOp, Const, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
+use chadwick_core::{Atom, BinaryOp, Const, LoopForm, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression that may be computed once.
@@ -158,9 +158,10 @@ impl Facts {
             Atom::Var(var) if self.natural.contains(var) => true,
             Atom::Var(_) => match self.definition(atom) {
                 Some(Op::Dim { .. }) => true,
-                Some(Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, Prim::I64), args)) => {
-                    args.iter().all(|arg| self.is_size(arg))
-                }
+                Some(Op::Prim(
+                    PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Div | BinaryOp::Mod, Prim::I64),
+                    args,
+                )) => args.iter().all(|arg| self.is_size(arg)),
                 Some(Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), args)) => args.iter().any(|arg| self.is_size(arg)),
                 _ => false,
             },
@@ -262,6 +263,15 @@ impl Facts {
                 permutation.iter().map(|axis| shape.get(*axis).cloned().flatten()).collect()
             }
             Op::Reshape { dims, .. } => dims.iter().map(|dim| self.length(dim)).collect(),
+            Op::Loop(parts) => {
+                let emits = parts.carry.len() + usize::from(parts.counted);
+                match (&parts.form, at.checked_sub(emits).and_then(|emit| parts.emits.get(emit))) {
+                    (LoopForm::For { bound, .. }, Some(sizes)) => {
+                        std::iter::once(self.length(bound)).chain(stated(sizes)).collect()
+                    }
+                    _ => Vec::new(),
+                }
+            }
             Op::ArrayLiteral { elements, inner, .. } => {
                 let mut shape = vec![Some(Atom::i64(elements.len() as i64))];
                 let first = elements.first().map(|element| self.shape(element)).unwrap_or_default();

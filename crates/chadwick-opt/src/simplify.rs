@@ -11,7 +11,7 @@ mod hoist;
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
 use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, Var};
-use chadwick_source::Name;
+use chadwick_source::{Name, Span};
 
 /// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
 pub fn simplify(program: &mut Program, hints: Hints) {
@@ -118,7 +118,7 @@ impl Simplify {
             Step::Op(op) => {
                 let op = self.inside(op);
                 let op = self.hoist(op, out);
-                match self.after(op) {
+                match self.after(op, span) {
                     Step::Atoms(atoms) => self.name(&binders, atoms),
                     Step::Splice(block) => self.splice(&binders, block, out),
                     Step::Op(op) => self.keep(Statement { binders, op, span }, out),
@@ -269,10 +269,11 @@ impl Simplify {
     }
 
     /// Rules that look at the simplified blocks.
-    fn after(&mut self, op: Op) -> Step {
+    fn after(&mut self, op: Op, span: Span) -> Step {
         match op {
             Op::If { .. } => self.after_control(op),
             Op::Build { .. } => self.build(op),
+            Op::Loop(parts) => self.without_constant_emits(*parts, span),
             Op::WithAccumulators { handles, init, body } if self.hints == Hints::Drop => {
                 self.with_accumulators(handles, init, body)
             }

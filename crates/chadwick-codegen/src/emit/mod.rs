@@ -12,6 +12,8 @@ mod contraction;
 mod control;
 mod forms;
 
+pub(crate) use forms::simple_operator;
+
 use crate::borrow::Owned;
 use crate::ir::*;
 use crate::layout::Layouts;

@@ -200,7 +200,7 @@ impl Simplify {
         for (contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
-            let whole = self.fresh("", any_sizes(&ty).array(vec![Dim::Any; space.len()]));
+            let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
             results.push(contribution.value.clone());
             after.push((contribution, places, whole));
@@ -336,7 +336,7 @@ impl Simplify {
         let Some(ty) = self.facts.type_of(&more) else { return value };
         let Some(prim) = element(&ty) else { return value };
         let add = PrimOp::Binary(BinaryOp::Add, prim);
-        let sum = self.fresh("", any_sizes(&ty));
+        let sum = self.fresh("", ty.any_sizes());
         if ty.rank() == 0 {
             out.push(Statement { binders: vec![sum.clone()], op: Op::Prim(add, vec![value, more]), span });
             return Atom::Var(sum.var);
@@ -420,12 +420,19 @@ fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
     chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
 }
 
-/// Whether something is added to an accumulator inside, or an accumulator is passed on.
+/// Whether something is added inside to an accumulator that was opened outside.
 fn accumulates(op: &Op) -> bool {
-    match op {
-        Op::Accumulate { .. } => true,
-        op => op.scopes().iter().any(|scope| scope.block.statements.iter().any(|statement| accumulates(&statement.op))),
+    fn adds_to(op: &Op, handles: &[Var]) -> bool {
+        match op {
+            Op::Accumulate { handle: Atom::Var(handle), .. } => handles.contains(handle),
+            op => {
+                let adds = |block: &Block| block.statements.iter().any(|statement| adds_to(&statement.op, handles));
+                op.scopes().iter().any(|scope| adds(scope.block))
+            }
+        }
     }
+    let has_blocks = !op.scopes().is_empty();
+    (has_blocks || matches!(op, Op::Accumulate { .. })) && adds_to(op, &chadwick_core::visit::op_free_variables(op))
 }
 
 fn element(ty: &Type) -> Option<Prim> {
@@ -436,14 +443,5 @@ fn element(ty: &Type) -> Option<Prim> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn any_sizes(ty: &Type) -> Type {
-    match ty {
-        Type::Array(array) => {
-            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
-        }
-        other => other.clone(),
     }
 }

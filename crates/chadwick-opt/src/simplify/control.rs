@@ -1,7 +1,8 @@
 //! Branches whose way is known, and loops that carry nothing new.
 
 use super::{Simplify, Step};
-use chadwick_core::{Arm, Atom, Binder, Block, Const, Loop, LoopForm, Op, Prim, PrimOp, UnaryOp};
+use chadwick_core::{Arm, Atom, Axis, Binder, Block, Const, Dim, Loop, LoopForm, Op, Prim, PrimOp, Statement, Type, UnaryOp};
+use chadwick_source::Span;
 
 impl Simplify {
     /// A carry that never changes is its initial value, inside and after the loop.
@@ -20,6 +21,47 @@ impl Simplify {
             self.facts.replace(carry.var, initial.clone());
             self.facts.replace(binders.remove(at).var, initial);
         }
+    }
+
+    /// A loop that emits the same constant again and again need not: an array of it is made behind the loop, or where it is read.
+    pub(super) fn without_constant_emits(&mut self, mut parts: Loop, span: Span) -> Step {
+        let first = parts.carry.len();
+        let is_constant = |at: usize| matches!(parts.body.results.get(first + at), Some(Atom::Const(_)));
+        let constant: Vec<bool> = (0..parts.emits.len()).map(is_constant).collect();
+        let (LoopForm::For { index, bound }, true) = (&parts.form, constant.contains(&true)) else {
+            return Step::Op(Op::Loop(Box::new(parts)));
+        };
+        if index.ty != Type::I64 {
+            return Step::Op(Op::Loop(Box::new(parts)));
+        }
+        let bound = bound.clone();
+        let mut statements = Vec::new();
+        let mut arrays = Vec::new();
+        for at in (0..constant.len()).rev().filter(|at| constant[*at]) {
+            parts.emits.remove(at);
+            let value = parts.body.results.remove(first + at);
+            let ty = self.facts.type_of(&value).unwrap_or(Type::BOOL);
+            let array = self.fresh("", ty.array([Dim::Any]));
+            let space = vec![Axis { var: self.fresh("i", Type::I64).var, size: bound.clone() }];
+            let op = Op::Build { space, body: Block { statements: Vec::new(), results: vec![value] }, inner: vec![Vec::new()] };
+            arrays.push(Atom::Var(array.var));
+            statements.push(Statement { binders: vec![array], op, span });
+        }
+        let state = parts.carry.iter().map(|carry| carry.ty.clone());
+        let trips = parts.counted.then_some(Type::I64);
+        let emitted = parts.body.results[first..].iter().map(|atom| {
+            let ty = self.facts.type_of(atom).unwrap_or(Type::BOOL);
+            ty.any_sizes().array([Dim::Any])
+        });
+        let types: Vec<Type> = state.chain(trips).chain(emitted).collect();
+        let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh("", ty)).collect();
+        let mut own = binders.iter().map(|binder| Atom::Var(binder.var));
+        let mut results: Vec<Atom> = own.by_ref().take(first + usize::from(parts.counted)).collect();
+        for constant in constant {
+            results.extend(if constant { arrays.pop() } else { own.next() });
+        }
+        statements.push(Statement { binders, op: Op::Loop(Box::new(parts)), span });
+        Step::Splice(Block { statements, results })
     }
 
     pub(super) fn control(&mut self, op: Op) -> Step {
