@@ -7,6 +7,7 @@ mod accumulators;
 mod arrays;
 mod control;
 mod hoist;
+mod signs;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
@@ -274,8 +275,12 @@ impl Simplify {
             Op::If { .. } => self.after_control(op),
             Op::Build { .. } => self.build(op),
             Op::Loop(parts) => self.without_constant_emits(*parts, span),
-            Op::WithAccumulators { handles, init, body } if self.hints == Hints::Drop => {
-                self.with_accumulators(handles, init, body)
+            Op::Reduce { .. } => self.unsigned_sum(op, span),
+            Op::WithAccumulators { handles, init, mut body } if self.hints == Hints::Drop => {
+                match self.unsigned_accumulators(&handles, &init, &mut body) {
+                    Some(signed) => self.signed_results(handles, init, body, signed, span),
+                    None => self.with_accumulators(handles, init, body),
+                }
             }
             other => Step::Op(other),
         }

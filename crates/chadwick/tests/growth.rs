@@ -426,6 +426,33 @@ fn what_is_not_used_costs_no_work() {
     assert_eq!(second_difference([10, 20, 30].map(|factors| cost(factors, 5).0)), 0);
 }
 
+/// Operations on floats for each element of the argument.
+fn per_element(program: &chadwick::Program, seed: bool) -> u64 {
+    let [first, second] = [SIZES[0], SIZES[1]].map(|size| {
+        let seeds = seed.then(|| 1.0.into());
+        count(program, "f", &one(size).into_iter().chain(seeds).collect::<Vec<Value>>()).float_operations
+    });
+    (second - first) / (SIZES[1] - SIZES[0]) as u64
+}
+
+#[test]
+fn a_sum_of_negated_numbers_is_negated_once() {
+    let program = source(r"entry f [n] (x: [n]f64) = f64.sum (map (\v -> -(f64.sin v)) x)");
+    let program = program.with_engine(chadwick::compile::Engine::ChadFast).expect("a program");
+    // A sine and an addition.
+    assert_eq!(per_element(&program, false), 2);
+    let (found, wanted) = (program.function("f").expect("f").call(&one(20)), numbers(20, 1));
+    let wanted: f64 = wanted.iter().fold(0.0, |sum, it| sum + -it.sin());
+    assert_eq!(found.expect("a number"), [Value::from(wanted)]);
+}
+
+#[test]
+fn the_factor_of_a_square_goes_to_the_cotangent() {
+    let program = source(r"entry f [n] (x: [n]f64) = 0.5 * f64.sum (map (\v -> v * v) x)");
+    // A product and an addition for the value; one product for the derivative.
+    assert_eq!(per_element(&with_gradient(&program, "f"), true), 3);
+}
+
 #[test]
 fn a_balanced_product_of_distinct_variables_is_linear() {
     fn product(from: usize, to: usize) -> String {

@@ -36,6 +36,8 @@ impl Simplify {
         let mut kept_vars: FxHashSet<Var> = FxHashSet::default();
         let mut sums = init.clone();
         let mut changed = false;
+        // What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
+        let mut late: Vec<(usize, usize)> = Vec::new();
         for statement in body.statements {
             let uses_handle = uses(&statement.op, &own);
             let mut lifted = Lifted::default();
@@ -62,10 +64,21 @@ impl Simplify {
                         changed = true;
                         sums[at] = self.sum(sums[at].clone(), contribution.value, &init[at], &mut before, contribution.span);
                     }
+                    Some(at) if self.is_whole(&contribution) => {
+                        late.push((at, kept.len()));
+                        keep(accumulate(contribution), &mut kept, &mut kept_vars);
+                    }
                     _ => keep(accumulate(contribution), &mut kept, &mut kept_vars),
                 }
             }
         }
+        // An accumulator of zeros that gets such a thing and nothing else is that thing.
+        late.retain(|(at, _)| {
+            let handle: FxHashSet<Var> = [handles[*at].var].into_iter().collect();
+            let users = kept.iter().filter(|statement| uses(&statement.op, &handle)).count();
+            users == 1 && sums[*at] == init[*at] && self.is_zero(&init[*at])
+        });
+        changed |= !late.is_empty();
         if !changed {
             let statements = before.into_iter().chain(kept).collect();
             return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results: body.results } });
@@ -73,16 +86,36 @@ impl Simplify {
         if kept.is_empty() {
             return Step::Splice(Block { statements: before, results: sums.into_iter().chain(body.results).collect() });
         }
-        let result_types = body.results.iter().map(|result| self.facts.type_of(result).unwrap_or(Type::BOOL));
-        let types: Vec<Type> = sums.iter().map(|sum| self.facts.type_of(sum).unwrap_or(Type::BOOL)).chain(result_types).collect();
+        let mut results = body.results;
+        let own_results = results.len();
+        let mut whole: Vec<Option<usize>> = vec![None; handles.len()];
+        for (at, place) in &late {
+            if let Op::Accumulate { value, .. } = &kept[*place].op {
+                whole[*at] = Some(results.len());
+                results.push(value.clone());
+            }
+        }
+        let mut position = 0..;
+        kept.retain(|_| {
+            let position = position.next();
+            !late.iter().any(|(_, place)| Some(*place) == position)
+        });
+        let open: Vec<usize> = (0..handles.len()).filter(|at| whole[*at].is_none()).collect();
+        let atoms = open.iter().map(|at| &sums[*at]).chain(&results);
+        let types: Vec<Type> = atoms.map(|atom| self.facts.type_of(atom).unwrap_or(Type::BOOL)).collect();
         let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh("", ty)).collect();
-        let results = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
-        let rest = Block { statements: kept, results: body.results };
+        let atom = |at: usize| Atom::Var(binders[at].var);
+        let finals = (0..handles.len()).map(|at| match whole[at] {
+            Some(result) => atom(open.len() + result),
+            None => atom(open.iter().position(|open| *open == at).unwrap_or(0)),
+        });
+        let finals: Vec<Atom> = finals.chain((0..own_results).map(|at| atom(open.len() + at))).collect();
         // It is not looked at again: there is nothing more to lift.
-        let handles: Vec<Binder> = handles;
-        let op = Op::WithAccumulators { handles, init: sums, body: rest };
+        let init = open.iter().map(|at| sums[*at].clone()).collect();
+        let handles: Vec<Binder> = open.iter().map(|at| handles[*at].clone()).collect();
+        let op = Op::WithAccumulators { handles, init, body: Block { statements: kept, results } };
         before.push(Statement { binders, op, span: Span::default() });
-        Step::Splice(Block { statements: before, results })
+        Step::Splice(Block { statements: before, results: finals })
     }
 
     /// A statement that adds to accumulators, as statements without effects and contributions after them.
@@ -367,7 +400,7 @@ impl Simplify {
         Atom::Var(sum.var)
     }
 
-    fn is_zero(&self, atom: &Atom) -> bool {
+    pub(super) fn is_zero(&self, atom: &Atom) -> bool {
         let is_zero = |constant: &Const| *constant == Const::zero(constant.prim());
         match (atom, self.facts.definition(atom)) {
             (Atom::Const(constant), _) => is_zero(constant),
@@ -435,7 +468,7 @@ fn accumulates(op: &Op) -> bool {
     (has_blocks || matches!(op, Op::Accumulate { .. })) && adds_to(op, &chadwick_core::visit::op_free_variables(op))
 }
 
-fn element(ty: &Type) -> Option<Prim> {
+pub(super) fn element(ty: &Type) -> Option<Prim> {
     match ty {
         Type::Prim(prim) => Some(*prim),
         Type::Array(array) => match array.element {
