@@ -139,11 +139,16 @@ impl<'p> Context<'p> {
         match self.b.result_types(&op) {
             Ok(types) => self.b.push(op, types, span),
             Err(problem) => {
-                let message = format!("the derivative has no type: {problem}");
-                self.errors.push(Diagnostic::error("E0499", span, message).hint("please report this program"));
+                self.untyped(&problem, span);
                 Vec::new()
             }
         }
+    }
+
+    /// Says that this crate made something that has no type.
+    pub fn untyped(&mut self, problem: &dyn std::fmt::Display, span: Span) {
+        let message = format!("the derivative has no type: {problem}");
+        self.errors.push(Diagnostic::error("E0499", span, message).hint("please report this program"));
     }
 
     pub fn emit_one(&mut self, op: Op, span: Span) -> Atom {

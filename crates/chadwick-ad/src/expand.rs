@@ -49,11 +49,18 @@ enum State {
     Done,
 }
 
-struct Expander<'p> {
-    context: Context<'p>,
+/// An operator whose function has none inside any more.
+pub(crate) enum Prepared {
+    Ready(Differentiate),
+    /// An inner derivative made functions that are values: this one waits until they are data.
+    Waits(Differentiate),
+}
+
+pub(crate) struct Expander<'p> {
+    pub(crate) context: Context<'p>,
     forward: ForwardFunctions,
-    split: SplitFunctions,
-    reverse: ReverseFunctions,
+    pub(crate) split: SplitFunctions,
+    pub(crate) reverse: ReverseFunctions,
     /// Reverse mode by dual numbers, if that is wanted.
     dual: Option<DualEngine>,
     states: FxHashMap<FunctionId, State>,
@@ -84,36 +91,53 @@ impl<'p> Expander<'p> {
 
     fn block(&mut self, block: &Block) -> Block {
         self.context.b.push_block();
-        for statement in &block.statements {
-            match &statement.op {
-                Op::Differentiate(parts) => self.differentiate(statement, parts),
-                op if op.scopes().iter().any(|scope| has_derivative(scope.block)) => {
-                    let op = op.clone().map_blocks(&mut |block| self.block(&block));
-                    self.context.push_statement(Statement { op, ..statement.clone() });
-                }
-                _ => self.context.push_statement(statement.clone()),
-            }
-        }
+        block.statements.iter().for_each(|statement| self.statement(statement));
         self.context.b.pop_block(block.results.clone())
     }
 
-    fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
-        let span = statement.span;
+    pub(crate) fn statement(&mut self, statement: &Statement) {
+        match &statement.op {
+            Op::Differentiate(parts) => self.differentiate(statement, parts),
+            Op::Build { space, body, inner } if has_derivative(body) => self.build(statement, space, body, inner),
+            op if op.scopes().iter().any(|scope| has_derivative(scope.block)) => {
+                let op = op.clone().map_blocks(&mut |block| self.block(&block));
+                self.context.push_statement(Statement { op, ..statement.clone() });
+            }
+            _ => self.context.push_statement(statement.clone()),
+        }
+    }
+
+    /// The operator with what is inside its function expanded; nothing if there was an error.
+    pub(crate) fn prepared(&mut self, parts: &Differentiate, span: Span) -> Option<Prepared> {
         let mut parts = parts.clone();
         if has_derivative(&parts.function.body) {
             parts.function.body = self.block(&parts.function.body);
         }
         let active = self.expand_active_calls(&parts, span);
         if !self.context.errors.is_empty() {
-            return;
+            return None;
         }
         let functions = &self.context.program().functions;
         let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
-        if bodies.chain([&parts.function.body]).any(has_closures) {
-            // An inner derivative made functions that are values: this one waits until they are data.
-            self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
-            return;
-        }
+        let waits = bodies.chain([&parts.function.body]).any(has_closures);
+        Some(if waits { Prepared::Waits(parts) } else { Prepared::Ready(parts) })
+    }
+
+    /// Whether derivatives of the mode come in two parts, of which one does not depend on the direction.
+    pub(crate) fn is_split(&self, mode: Mode) -> bool {
+        mode != Mode::Vjp || self.dual.is_none()
+    }
+
+    fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
+        let span = statement.span;
+        let parts = match self.prepared(parts, span) {
+            Some(Prepared::Ready(parts)) => parts,
+            Some(Prepared::Waits(parts)) => {
+                self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
+                return;
+            }
+            None => return,
+        };
         match parts.mode {
             Mode::Jvp => {
                 let values = self.jvp(&parts, &parts.seeds, parts.with_primal, span);
@@ -150,7 +174,7 @@ impl<'p> Expander<'p> {
         known.into_keys().collect()
     }
 
-    fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
+    pub(crate) fn bind(&mut self, binders: &[Binder], values: Vec<Atom>, span: Span) {
         self.context.push_statement(Statement { binders: binders.to_vec(), op: Op::Copy(values), span });
     }
 
@@ -169,7 +193,7 @@ impl<'p> Expander<'p> {
     }
 
     /// Forward mode for a function whose parameters have these tangents.
-    fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
+    pub(crate) fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
         let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
         for (param, seed) in lambda.params.iter().zip(seeds) {
             if self.context.carries(&param.ty) {

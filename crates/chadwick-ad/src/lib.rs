@@ -2,6 +2,7 @@
 
 mod activity;
 mod context;
+mod directions;
 mod dual;
 mod expand;
 mod flow;

@@ -5,7 +5,7 @@
 //! An array that is only passed on by an iteration (a state updated in place, one of two arrays chosen by a condition) is neither kept nor
 //! made zeros for there.
 
-use chadwick_core::{Atom, Loop, Op, Statement, Var};
+use chadwick_core::{Atom, Block, Loop, LoopForm, Op, Statement, Var};
 use rustc_hash::FxHashSet;
 
 #[derive(Default)]
@@ -41,8 +41,22 @@ impl Makings {
         }
     }
 
+    /// Rows that iterations have to themselves: together they are no larger than the array they come from.
+    pub fn own_rows(&mut self, indices: &[Var], body: &Block) {
+        for statement in &body.statements {
+            if let (Op::Index { indices: used, .. }, [row]) = (&statement.op, statement.binders.as_slice())
+                && indices.iter().all(|index| used.contains(&Atom::Var(*index)))
+            {
+                self.made.insert(row.var);
+            }
+        }
+    }
+
     /// The state of a loop is made by every iteration, or passed on by it.
     pub fn loop_state(&mut self, parts: &Loop) {
+        if let LoopForm::For { index, .. } = &parts.form {
+            self.own_rows(&[index.var], &parts.body);
+        }
         self.depth += 1;
         parts.body.statements.iter().for_each(|statement| self.statement(statement));
         self.depth -= 1;

@@ -5,8 +5,8 @@ use crate::makings::Makings;
 use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Axis, Binder, Block, Const, Constructor, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
-    Statement, Type, Var,
+    Arm, Atom, Axis, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement,
+    Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -286,11 +286,64 @@ impl Context<'_> {
                 Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.get(at).map(shape).unwrap_or_default(),
                 Op::Scan { axis, .. } => vec![Some(axis.size.clone())],
                 Op::Reshape { dims, .. } => dims.iter().cloned().map(Some).collect(),
+                Op::Slice { array, dims } => {
+                    let counts = dims.iter().filter_map(|dim| match dim {
+                        SliceDim::Index(_) => None,
+                        SliceDim::Range { count, .. } => Some(Some(count.clone())),
+                    });
+                    counts.chain(shape(array).into_iter().skip(dims.len())).collect()
+                }
+                Op::Loop(parts) => {
+                    let emits = statement.binders.len() - parts.emits.len();
+                    let (LoopForm::For { index, bound }, Some(sizes)) =
+                        (&parts.form, at.checked_sub(emits).and_then(|emit| parts.emits.get(emit)))
+                    else {
+                        continue;
+                    };
+                    let length = Some(bound.clone()).filter(|_| index.ty == Type::I64);
+                    let inner = sizes.iter().map(|size| match size {
+                        Size::Known(atom) => Some(atom.clone()),
+                        Size::FromValue => None,
+                    });
+                    std::iter::once(length).chain(inner).collect()
+                }
+                Op::ArrayLiteral { elements, .. } => {
+                    let first = elements.first().map(shape).unwrap_or_default();
+                    std::iter::once(Some(Atom::i64(elements.len() as i64))).chain(first).collect()
+                }
                 _ => continue,
             };
             // A negative number stands for a size that only the value knows.
             let is_known = |size: &Atom| !matches!(size, Atom::Const(Const::I64(..0)));
             self.shapes.insert(binder.var, shape.into_iter().map(|size| size.filter(is_known)).collect());
+        }
+    }
+
+    /// Notes the sizes of a loop's state, where every iteration leaves them as they are.
+    pub fn note_state_shapes(&mut self, parts: &Loop) {
+        let known = |context: &Self, atom: &Atom| match atom {
+            Atom::Var(var) => context.shapes.get(var).cloned().unwrap_or_default(),
+            Atom::Const(_) => Vec::new(),
+        };
+        let arrays: Vec<usize> = (0..parts.carry.len()).filter(|at| parts.carry[*at].ty.rank() > 0).collect();
+        for at in &arrays {
+            let shape = known(self, &parts.initial[*at]);
+            self.shapes.insert(parts.carry[*at].var, shape);
+        }
+        // What is wrong for one array may have made another one look right: all over again until nothing changes.
+        loop {
+            parts.body.statements.iter().for_each(|statement| self.note_shapes(statement));
+            let is_wrong = |at: &&usize| {
+                let assumed = known(self, &Atom::Var(parts.carry[**at].var));
+                !assumed.is_empty() && assumed != known(self, &parts.body.results[**at])
+            };
+            let wrong: Vec<usize> = arrays.iter().filter(is_wrong).copied().collect();
+            if wrong.is_empty() {
+                return;
+            }
+            wrong.into_iter().for_each(|at| {
+                self.shapes.insert(parts.carry[at].var, Vec::new());
+            });
         }
     }
 
@@ -541,12 +594,7 @@ pub fn has_default(ty: &Type) -> bool {
 
 /// The type without what it knows of sizes.
 pub fn any_sizes(ty: &Type) -> Type {
-    match ty {
-        Type::Array(array) => {
-            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
-        }
-        other => other.clone(),
-    }
+    ty.any_sizes()
 }
 
 fn option_of(types: Vec<Type>) -> Type {

@@ -248,7 +248,8 @@ fn explain_shows_the_derivative_and_what_it_keeps() {
 #[test]
 fn explain_warns_where_the_derivative_is_less_than_it_could_be() {
     let scratch = Scratch::new("explain");
-    let file = scratch.file("scan.fut", "entry f [n] (xs: [n]f64) = f64.sum (scan (\\a b -> a * b + a + b) 0 xs)");
+    let program = "entry f [n] (xs: [n]f64) = f64.sum (scatter (copy xs) (iota n) (map f64.sin xs))";
+    let file = scratch.file("scatter.fut", program);
     let warned = run(&["explain", &file, "--report"]);
     assert_eq!(warned.code, Some(0));
     assert!(warned.stderr.contains("W0401") && warned.stderr.contains("sequential loop"), "{}", warned.stderr);

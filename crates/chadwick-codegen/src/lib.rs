@@ -5,6 +5,7 @@
 
 mod borrow;
 mod c;
+mod chunks;
 mod emit;
 pub mod export;
 pub mod ir;
@@ -77,6 +78,9 @@ pub enum MessageText {
 /// Generates the C of a program.
 pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     let mut program = program.clone();
+    if !config.strict {
+        chunks::cut(&mut program);
+    }
     schedule::schedule(&mut program);
     let program = &program;
     let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();

@@ -4,6 +4,7 @@
 //! derivatives; [`typing`] holds the typing rules that [`Builder`] and the verifier share.
 
 mod builder;
+pub mod chunks;
 mod constant;
 pub mod prim;
 mod term;

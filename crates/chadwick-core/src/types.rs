@@ -208,6 +208,16 @@ impl Type {
         }
     }
 
+    /// The type without what it knows of sizes.
+    pub fn any_sizes(&self) -> Type {
+        match self {
+            Type::Array(array) => {
+                Type::Array(ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
+            }
+            other => other.clone(),
+        }
+    }
+
     pub fn as_prim(&self) -> Option<Prim> {
         match self {
             Type::Prim(prim) => Some(*prim),

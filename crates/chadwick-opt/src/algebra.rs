@@ -72,6 +72,18 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::Scale if is(x, zero) || is(x, Const::negative_zero(prim)) => constant(zero),
         BinaryOp::Scale if is(y, one) => atom(x),
         BinaryOp::Scale if is(x, one) => atom(y),
+        // Only derivatives scale. Half of a number and twice that is the number, unless it is too small for its half to be one.
+        BinaryOp::Scale if is(y, Const::from_i128(prim, 2)) => match definition(x)? {
+            (PrimOp::Binary(BinaryOp::Scale, _), args) => match args.as_slice() {
+                [inner, Atom::Const(half)]
+                    if *half != zero && eval(PrimOp::Binary(BinaryOp::Add, prim), &[*half, *half]).ok() == Some(one) =>
+                {
+                    atom(inner)
+                }
+                _ => None,
+            },
+            _ => None,
+        },
         BinaryOp::Scale if is(y, Const::from_i128(prim, -1)) && (prim.is_float() || prim.is_signed()) => {
             Some(Simpler::Prim(PrimOp::Unary(UnaryOp::Negate, prim), vec![x.clone()]))
         }

@@ -178,9 +178,10 @@ impl Facts {
             Atom::Var(var) if self.natural.contains(var) => true,
             Atom::Var(_) => match self.definition(atom) {
                 Some(Op::Dim { .. }) => true,
-                Some(Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, Prim::I64), args)) => {
-                    args.iter().all(|arg| self.is_size(arg))
-                }
+                Some(Op::Prim(
+                    PrimOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Div | BinaryOp::Mod, Prim::I64),
+                    args,
+                )) => args.iter().all(|arg| self.is_size(arg)),
                 Some(Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), args)) => args.iter().any(|arg| self.is_size(arg)),
                 _ => false,
             },

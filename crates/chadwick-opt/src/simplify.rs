@@ -8,11 +8,12 @@ mod arrays;
 mod control;
 mod hoist;
 mod shapes;
+mod signs;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
 use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, Var};
-use chadwick_source::Name;
+use chadwick_source::{Name, Span};
 
 /// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
 pub fn simplify(program: &mut Program, hints: Hints) {
@@ -122,7 +123,7 @@ impl Simplify {
             Step::Op(op) => {
                 let op = self.inside(op);
                 let op = self.hoist(op, out);
-                match self.after(op) {
+                match self.after(op, span) {
                     Step::Atoms(atoms) => self.name(&binders, atoms),
                     Step::Splice(block) => self.splice(&binders, block, out),
                     Step::Op(op) => self.keep(Statement { binders, op, span }, out),
@@ -274,12 +275,16 @@ impl Simplify {
     }
 
     /// Rules that look at the simplified blocks.
-    fn after(&mut self, op: Op) -> Step {
+    fn after(&mut self, op: Op, span: Span) -> Step {
         match op {
             Op::If { .. } => self.after_control(op),
             Op::Build { .. } => self.build(op),
-            Op::WithAccumulators { handles, init, body } if self.hints == Hints::Drop => {
-                self.with_accumulators(handles, init, body)
+            Op::Reduce { .. } => self.unsigned_sum(op, span),
+            Op::WithAccumulators { handles, init, mut body } if self.hints == Hints::Drop => {
+                match self.unsigned_accumulators(&handles, &init, &mut body) {
+                    Some(signed) => self.signed_results(handles, init, body, signed, span),
+                    None => self.with_accumulators(handles, init, body),
+                }
             }
             other => Step::Op(other),
         }

@@ -125,7 +125,10 @@ fn warning(note: &Note) -> Option<Diagnostic> {
     match note.kind {
         NoteKind::Sequential(form) => {
             let message = format!("in reverse mode this {form} becomes a sequential loop");
-            let hint = "its operator has no rule of its own; sums, minimum and maximum have";
+            let hint = match form {
+                "reduction" | "scan" => "its neutral element depends on the input; with a constant one it would run in chunks",
+                _ => "histograms of sums have a parallel rule",
+            };
             Some(Diagnostic::warning("W0401", note.span, message).hint(hint))
         }
         NoteKind::DenseZero => {

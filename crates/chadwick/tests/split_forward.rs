@@ -53,3 +53,32 @@ fn directions_together_are_directions_one_by_one() {
         assert_eq!(difference, None, "{name}");
     }
 }
+
+#[test]
+fn a_map_over_directions_costs_what_all_directions_together_cost() {
+    for (name, body) in FUNCTIONS {
+        for (together, apart) in [("jmp f x seeds", "map (jvp f x) seeds"), ("mjp f x seeds", "map (vjp f x) seeds")] {
+            let ((together, expected), (mapped, results)) = (operations(body, together), operations(body, apart));
+            // What passes the condition that there is a direction is known a little less well.
+            assert!(mapped <= together + together / 20, "{name}: {apart} costs {mapped}, {together} together");
+            let tolerance = chadwick::values::compare::Tolerance::uniform(1e-12);
+            assert_eq!(chadwick::values::compare::difference(&expected, &results, &tolerance), None, "{name}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn a_map_over_no_directions_does_not_run_the_function() {
+    // The function fails at this point; nobody asks for its derivative.
+    let (_, results) = operations("map (/ x[7]) x", "map (jvp f x) seeds[:0]");
+    assert_eq!(results[0].shape(), [0, 3]);
+}
+
+#[test]
+fn a_point_that_depends_on_the_direction_is_not_shared() {
+    let body = "map (\\a -> f64.exp (a * x[0])) x";
+    let (_, apart) = operations(body, "map (\\s -> jvp f (map2 (+) x s) s) seeds");
+    let (_, one) = operations(body, "jvp f (map2 (+) x seeds[3]) seeds[3]");
+    let (apart, one) = (apart[0].as_slice::<f64>().expect("numbers"), one[0].as_slice::<f64>().expect("numbers"));
+    assert_eq!(&apart[9..], one);
+}

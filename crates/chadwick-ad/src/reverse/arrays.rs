@@ -282,7 +282,10 @@ impl Reverse<'_, '_> {
         }
         self.context.b.push_block();
         seed(self, &mut own);
+        self.context.makings.own_rows(&axes, body);
+        self.parallel_depth += 1;
         let forward = self.split_repeated(body, &axes, &mut own);
+        self.parallel_depth -= 1;
         let dual = self.context.b.pop_block(Vec::new());
         let needs = self.context.needs(&forward, &dual, &[], &axes);
         let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();

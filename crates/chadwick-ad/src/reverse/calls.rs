@@ -162,7 +162,8 @@ impl Reverse<'_, '_> {
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
         let active = self.context.active_variables(&lambda.body, inputs, true);
         let outer_shapes = std::mem::take(&mut self.context.shapes);
-        let mut inner = Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals };
+        let mut inner =
+            Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals, parallel_depth: 0 };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         self.context.shapes = outer_shapes;
         let payload: Vec<Type> = saved.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();

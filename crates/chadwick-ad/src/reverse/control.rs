@@ -296,6 +296,7 @@ impl Reverse<'_, '_> {
             params.push(index.var);
         }
         self.context.makings.loop_state(parts);
+        self.context.note_state_shapes(parts);
         let forward = self.split_repeated(&parts.body, &params, &mut own);
         let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
         for var in &outside {

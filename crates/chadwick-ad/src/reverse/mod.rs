@@ -53,6 +53,8 @@ pub struct Reverse<'c, 'p> {
     sizes: Vec<(Var, usize, Var)>,
     /// What was accumulated in the end, for accumulators of the program being differentiated.
     finals: FxHashMap<Var, Atom>,
+    /// How many parallel forms are around, in this function.
+    parallel_depth: usize,
 }
 
 impl<'c, 'p> Reverse<'c, 'p> {
@@ -62,7 +64,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let inputs: Vec<Var> = inputs.collect();
         let active = context.active_variables(&lambda.body, inputs, true);
         context.shapes.clear();
-        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default() }
+        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
     }
 
     /// Emits both parts into the current block; returns the results and the cotangents of the parameters.
@@ -118,6 +120,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 if statement.binders.iter().any(is_function) {
                     self.context.unsupported(statement.span, "a function that is a value");
                 }
+                self.context.note_shapes(statement);
                 match self.desugar(statement) {
                     Some(simpler) => statements.extend(simpler),
                     None => statements.push(statement.clone()),
@@ -247,12 +250,20 @@ impl<'c, 'p> Reverse<'c, 'p> {
             self.context.b.push(Op::Accumulate { handle, path, value: contribution }, Vec::new(), span);
             return;
         }
+        let is_first = !cotangents.contains_key(var);
         let whole = self.value_or_zero(cotangents, *var, span);
-        let part = match indices(dims) {
-            Some(indices) => self.context.emit_one(Op::Index { array: whole.clone(), indices }, span),
-            None => self.context.emit_one(Op::Slice { array: whole.clone(), dims: dims.to_vec() }, span),
+        let value = match indices(dims) {
+            // Nothing is there yet but zeros.
+            _ if is_first => contribution,
+            Some(indices) => {
+                let part = self.context.emit_one(Op::Index { array: whole.clone(), indices }, span);
+                self.context.sum(part, contribution, span)
+            }
+            None => {
+                let part = self.context.emit_one(Op::Slice { array: whole.clone(), dims: dims.to_vec() }, span);
+                self.context.sum(part, contribution, span)
+            }
         };
-        let value = self.context.sum(part, contribution, span);
         let updated = self.context.emit_one(Op::Update { array: whole, dims: dims.to_vec(), value }, span);
         cotangents.insert(*var, Cotangent::Value(updated));
     }

@@ -2,7 +2,7 @@
 
 use super::{Cotangents, Reverse};
 use crate::context::{Applied, Context};
-use chadwick_core::{Arm, Atom, Binder, Block, Const, Op, PrimOp, SliceDim, Statement};
+use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Const, Op, PrimOp, SliceDim, Statement};
 use chadwick_source::Span;
 
 impl Reverse<'_, '_> {
@@ -17,6 +17,17 @@ impl Reverse<'_, '_> {
         let span = statement.span;
         let (Some(Some(incoming)), Some(binder)) = (incoming.into_iter().next(), statement.binders.first()) else { return };
         let applied = Applied { op, operands: args, result: &Atom::Var(binder.var) };
+        // A square has two equal contributions. The factor goes to the cotangent, which may be the same for many squares.
+        if let (PrimOp::Binary(BinaryOp::Mul, prim), [left, right]) = (op, args)
+            && left == right
+        {
+            let two = Atom::Const(Const::from_i128(prim, 2));
+            let twice = self.context.prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![incoming, two], span);
+            if let Some(contribution) = self.context.pass(&op.derivatives()[0], &twice, &applied, prim, span) {
+                self.add(cotangents, left, contribution, span);
+            }
+            return;
+        }
         for ((derivative, arg), operand) in op.derivatives().iter().zip(args).zip(op.operands()) {
             if !self.is_active(arg) {
                 continue;

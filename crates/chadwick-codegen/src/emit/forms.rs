@@ -702,7 +702,7 @@ fn assignments(slot: &Slot, value: &Value) -> Vec<(Local, Exp)> {
 }
 
 /// The operator if it is one primitive operation on its parameters in order, and how partial results combine.
-fn simple_operator(op: &Lambda) -> Option<(Option<Combine>, PrimOp)> {
+pub(crate) fn simple_operator(op: &Lambda) -> Option<(Option<Combine>, PrimOp)> {
     let ([left, right], [statement], [Atom::Var(result)]) =
         (op.params.as_slice(), op.body.statements.as_slice(), op.body.results.as_slice())
     else {

@@ -14,6 +14,8 @@ mod forms;
 mod log;
 mod ranges;
 
+pub(crate) use forms::simple_operator;
+
 use crate::borrow::Owned;
 use crate::ir::*;
 use crate::layout::Layouts;

@@ -36,6 +36,8 @@ impl Simplify {
         let mut kept_vars: FxHashSet<Var> = FxHashSet::default();
         let mut sums = init.clone();
         let mut changed = false;
+        // What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
+        let mut late: Vec<(usize, usize)> = Vec::new();
         for statement in body.statements {
             let uses_handle = uses(&statement.op, &own);
             let mut lifted = Lifted::default();
@@ -62,6 +64,10 @@ impl Simplify {
                         changed = true;
                         sums[at] = self.sum(sums[at].clone(), contribution.value, &init[at], &mut before, contribution.span);
                     }
+                    Some(at) if self.is_whole(&contribution) => {
+                        late.push((at, kept.len()));
+                        keep(accumulate(contribution), &mut kept, &mut kept_vars);
+                    }
                     Some(at) if !depends => match self.add_to_literal(&sums[at], &contribution, &mut before) {
                         Some(sum) => {
                             changed = true;
@@ -73,36 +79,53 @@ impl Simplify {
                 }
             }
         }
-        let used = |handle: &Binder| kept.iter().any(|statement| uses(&statement.op, &FxHashSet::from_iter([handle.var])));
-        let used: Vec<bool> = handles.iter().map(used).collect();
-        if !changed && used.iter().all(|used| *used) {
+        // An accumulator of zeros that gets such a thing and nothing else is that thing.
+        let users = |handle: &Binder| {
+            let handle = FxHashSet::from_iter([handle.var]);
+            kept.iter().filter(|statement| uses(&statement.op, &handle)).count()
+        };
+        let used: Vec<usize> = handles.iter().map(users).collect();
+        late.retain(|(at, _)| used[*at] == 1 && sums[*at] == init[*at] && self.is_zero(&init[*at]));
+        changed |= !late.is_empty() || used.contains(&0);
+        if !changed {
             let statements = before.into_iter().chain(kept).collect();
             return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results: body.results } });
         }
         if kept.is_empty() {
             return Step::Splice(Block { statements: before, results: sums.into_iter().chain(body.results).collect() });
         }
+        let mut results = body.results;
+        let own_results = results.len();
+        let mut whole: Vec<Option<usize>> = vec![None; handles.len()];
+        for (at, place) in &late {
+            if let Op::Accumulate { value, .. } = &kept[*place].op {
+                whole[*at] = Some(results.len());
+                results.push(value.clone());
+            }
+        }
+        let mut position = 0..;
+        kept.retain(|_| {
+            let position = position.next();
+            !late.iter().any(|(_, place)| Some(*place) == position)
+        });
         // What nobody adds to any more is its sum so far; the others stay open.
-        let mut results = sums.clone();
-        let (mut open, mut starts, mut binders) = (Vec::new(), Vec::new(), Vec::new());
-        for ((handle, sum), result) in
-            handles.into_iter().zip(sums).zip(&mut results).zip(used).filter_map(|(it, used)| used.then_some(it))
-        {
-            let binder = self.fresh("", self.facts.type_of(&sum).unwrap_or(Type::BOOL));
-            *result = Atom::Var(binder.var);
-            open.push(handle);
-            starts.push(sum);
-            binders.push(binder);
-        }
-        for result in &body.results {
-            let binder = self.fresh("", self.facts.type_of(result).unwrap_or(Type::BOOL));
-            results.push(Atom::Var(binder.var));
-            binders.push(binder);
-        }
-        let rest = Block { statements: kept, results: body.results };
-        let op = Op::WithAccumulators { handles: open, init: starts, body: rest };
+        let open: Vec<usize> = (0..handles.len()).filter(|at| whole[*at].is_none() && used[*at] > 0).collect();
+        let atoms = open.iter().map(|at| &sums[*at]).chain(&results);
+        let types: Vec<Type> = atoms.map(|atom| self.facts.type_of(atom).unwrap_or(Type::BOOL)).collect();
+        let binders: Vec<Binder> = types.into_iter().map(|ty| self.fresh("", ty)).collect();
+        let atom = |at: usize| Atom::Var(binders[at].var);
+        let finals = (0..handles.len()).map(|at| match (whole[at], open.iter().position(|open| *open == at)) {
+            (Some(result), _) => atom(open.len() + result),
+            (None, Some(place)) => atom(place),
+            (None, None) => sums[at].clone(),
+        });
+        let finals: Vec<Atom> = finals.chain((0..own_results).map(|at| atom(open.len() + at))).collect();
+        // It is not looked at again: there is nothing more to lift.
+        let init = open.iter().map(|at| sums[*at].clone()).collect();
+        let handles: Vec<Binder> = open.iter().map(|at| handles[*at].clone()).collect();
+        let op = Op::WithAccumulators { handles, init, body: Block { statements: kept, results } };
         before.push(Statement { binders, op, span: Span::default() });
-        Step::Splice(Block { statements: before, results })
+        Step::Splice(Block { statements: before, results: finals })
     }
 
     /// A statement that adds to accumulators, as statements without effects and contributions after them.
@@ -220,7 +243,7 @@ impl Simplify {
         for (contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
-            let whole = self.fresh("", any_sizes(&ty).array(vec![Dim::Any; space.len()]));
+            let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
             results.push(contribution.value.clone());
             after.push((contribution, places, whole));
@@ -358,7 +381,7 @@ impl Simplify {
         let Some(ty) = self.facts.type_of(&more) else { return value };
         let Some(prim) = element(&ty) else { return value };
         let add = PrimOp::Binary(BinaryOp::Add, prim);
-        let sum = self.fresh("", any_sizes(&ty));
+        let sum = self.fresh("", ty.any_sizes());
         if ty.rank() == 0 {
             out.push(Statement { binders: vec![sum.clone()], op: Op::Prim(add, vec![value, more]), span });
             return Atom::Var(sum.var);
@@ -472,15 +495,22 @@ fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
     chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
 }
 
-/// Whether something is added to an accumulator inside, or an accumulator is passed on.
+/// Whether something is added inside to an accumulator that was opened outside.
 fn accumulates(op: &Op) -> bool {
-    match op {
-        Op::Accumulate { .. } => true,
-        op => op.scopes().iter().any(|scope| scope.block.statements.iter().any(|statement| accumulates(&statement.op))),
+    fn adds_to(op: &Op, handles: &[Var]) -> bool {
+        match op {
+            Op::Accumulate { handle: Atom::Var(handle), .. } => handles.contains(handle),
+            op => {
+                let adds = |block: &Block| block.statements.iter().any(|statement| adds_to(&statement.op, handles));
+                op.scopes().iter().any(|scope| adds(scope.block))
+            }
+        }
     }
+    let has_blocks = !op.scopes().is_empty();
+    (has_blocks || matches!(op, Op::Accumulate { .. })) && adds_to(op, &chadwick_core::visit::op_free_variables(op))
 }
 
-fn element(ty: &Type) -> Option<Prim> {
+pub(super) fn element(ty: &Type) -> Option<Prim> {
     match ty {
         Type::Prim(prim) => Some(*prim),
         Type::Array(array) => match array.element {
@@ -488,14 +518,5 @@ fn element(ty: &Type) -> Option<Prim> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn any_sizes(ty: &Type) -> Type {
-    match ty {
-        Type::Array(array) => {
-            Type::Array(chadwick_core::ArrayType { element: array.element.clone(), dims: vec![Dim::Any; array.dims.len()] })
-        }
-        other => other.clone(),
     }
 }
