@@ -56,7 +56,7 @@ fn is_parallel(op: &Op) -> bool {
 fn in_chunks(b: &mut Builder<'_>, statement: &Statement) -> bool {
     let Some(form) = Combination::of(&statement.op) else { return false };
     // A single operation has loops of its own.
-    if form.is_small() || form.neutral.is_empty() || (!form.is_scan && simple_operator(form.op).is_some()) {
+    if form.stays_whole() || form.neutral.is_empty() || (!form.is_scan && simple_operator(form.op).is_some()) {
         return false;
     }
     let copy = Copier::new(b.program_mut()).statement(statement);

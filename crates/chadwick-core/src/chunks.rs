@@ -50,8 +50,20 @@ impl<'a> Combination<'a> {
         }
     }
 
-    /// Whether the form is known to be too small for two chunks.
-    pub fn is_small(&self) -> bool {
+    /// Whether chunks are known not to pay: there are too few elements for two of them, or it is a scan whose operator does so little that
+    /// to do it twice costs more than a second processor gives.
+    pub fn stays_whole(&self) -> bool {
+        self.is_small() || (self.is_scan && self.is_light())
+    }
+
+    fn is_light(&self) -> bool {
+        const FEW: usize = 32;
+        let numbers = self.op.params.iter().all(|param| param.ty.as_prim().is_some());
+        let straight = |block: &Block| block.statements.iter().all(|statement| statement.op.scopes().is_empty());
+        numbers && straight(&self.op.body) && self.op.body.statements.len() <= FEW
+    }
+
+    fn is_small(&self) -> bool {
         let size = |axis: &Axis| match axis.size {
             Atom::Const(Const::I64(size)) => Some(size),
             _ => None,

@@ -59,7 +59,7 @@ impl Reverse<'_, '_> {
         if !fixed && self.parallel_depth == 0 {
             self.context.note(span, NoteKind::Sequential(if form.is_scan { "scan" } else { "reduction" }));
         }
-        if !fixed || self.parallel_depth > 0 || form.is_small() {
+        if !fixed || self.parallel_depth > 0 || form.stays_whole() {
             return self.fold(statement, &form);
         }
         let inputs: Vec<Var> =
