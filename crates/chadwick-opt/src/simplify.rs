@@ -8,6 +8,7 @@ mod arrays;
 mod control;
 mod hoist;
 mod shapes;
+mod shifts;
 mod signs;
 
 use crate::algebra::{self, Simpler};

@@ -604,10 +604,16 @@ impl<'p> Emitter<'_, 'p> {
             return Mark::Lanes(reductions, self.site());
         }
         let adds_apart = self.adds_apart(index, body);
+        let mut own = FxHashSet::default();
         for stm in body {
             match stm {
                 Stm::Let(..) | Stm::Store { .. } | Stm::Comment(_) => {}
                 Stm::Put { .. } if adds_apart => {}
+                Stm::Declare(local) => {
+                    own.insert(*local);
+                }
+                // A choice between values, with nothing but loads and operations to make them.
+                Stm::If { then, otherwise, .. } if then.iter().chain(otherwise).all(|stm| makes_values(stm, &own)) => {}
                 Stm::Assign(local, _) if reductions.iter().any(|(_, known)| known == local) => {}
                 Stm::Assign(local, Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), _))
                     if self.sums.contains(local) && may_reorder(*prim, self.shared.strict) =>
@@ -946,4 +952,13 @@ fn is_made_anywhere(exp: &Exp, own: &FxHashSet<Local>) -> bool {
     let mut anywhere = true;
     exp.for_each_local(&mut |local| anywhere &= !own.contains(&local));
     anywhere
+}
+
+/// Whether a statement does nothing but give values to locals, these or its own.
+fn makes_values(stm: &Stm, own: &FxHashSet<Local>) -> bool {
+    match stm {
+        Stm::Let(..) | Stm::Comment(_) => true,
+        Stm::Assign(local, _) => own.contains(local),
+        _ => false,
+    }
 }

@@ -13,11 +13,13 @@ use chadwick_source::Span;
 use rustc_hash::FxHashSet;
 
 /// Something to be added to a part of an accumulator; fewer dimensions than it has mean the whole of the others.
-struct Contribution {
-    handle: Var,
-    dims: Vec<SliceDim>,
-    value: Atom,
-    span: Span,
+pub(super) struct Contribution {
+    pub handle: Var,
+    pub dims: Vec<SliceDim>,
+    /// How far beside the index of each dimension it goes.
+    pub shifts: Vec<i64>,
+    pub value: Atom,
+    pub span: Span,
 }
 
 impl Simplify {
@@ -131,6 +133,14 @@ impl Simplify {
     /// A statement that adds to accumulators, as statements without effects and contributions after them.
     fn lift(&mut self, statement: &Statement, own: &FxHashSet<Var>, out: &mut Lifted) -> Option<()> {
         match &statement.op {
+            Op::Accumulate { .. } => self.lift_accumulate(statement, out),
+            Op::Build { space, body, inner } => self.lift_build(statement, space, body, inner, own, out),
+            _ => None,
+        }
+    }
+
+    pub(super) fn lift_accumulate(&self, statement: &Statement, out: &mut Lifted) -> Option<()> {
+        match &statement.op {
             Op::Accumulate { handle: Atom::Var(handle), path, value } => {
                 // Sums of other things than numbers have no operation of their own.
                 let content = match self.facts.type_of(&Atom::Var(*handle))? {
@@ -144,11 +154,11 @@ impl Simplify {
                     [PathStep::Slice(dims)] => dims.clone(),
                     _ => return None,
                 };
-                let contribution = Contribution { handle: *handle, dims, value: value.clone(), span: statement.span };
+                let shifts = vec![0; dims.len()];
+                let contribution = Contribution { handle: *handle, dims, shifts, value: value.clone(), span: statement.span };
                 out.contributions.push(contribution);
                 Some(())
             }
-            Op::Build { space, body, inner } => self.lift_build(statement, space, body, inner, own, out),
             _ => None,
         }
     }
@@ -165,17 +175,28 @@ impl Simplify {
         let mut inside = Lifted::default();
         for statement in &body.statements {
             // A call that is given a handle accumulates, too.
-            if accumulates(&statement.op) || uses(&statement.op, own) {
-                self.lift(statement, own, &mut inside)?;
-            } else {
+            if !(accumulates(&statement.op) || uses(&statement.op, own)) {
                 inside.statements.push(statement.clone());
+            } else if matches!(statement.op, Op::If { .. }) {
+                self.lift_if(statement, own, &mut inside)?;
+            } else {
+                self.lift(statement, own, &mut inside)?;
             }
         }
+        self.find_shifts(space, &mut inside);
         let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
         local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
         let places: Vec<Vec<Option<usize>>> =
             inside.contributions.iter().map(|contribution| self.axes_of(contribution, space, &local)).collect::<Option<_>>()?;
         let missing = |places: &[Option<usize>]| space.len() - places.iter().flatten().count();
+        // A shift is a matter of numbers that go to every place, or nearly.
+        let can_shift = |(contribution, places): (&Contribution, &Vec<Option<usize>>)| {
+            let is_number = self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
+            !contribution.is_shifted() || (is_number && missing(places) == 0 && places.len() == space.len())
+        };
+        if !inside.contributions.iter().zip(&places).all(can_shift) {
+            return None;
+        }
         if places.iter().all(|places| missing(places) == 0) {
             self.as_build(statement, space, body, inner, inside, &places, out)
         } else if statement.binders.is_empty() && inside.contributions.len() == 1 {
@@ -211,7 +232,9 @@ impl Simplify {
                 SliceDim::Index(index) => match space.iter().position(|axis| *index == Atom::Var(axis.var)) {
                     Some(axis) => {
                         let size = self.facts.size(contribution.handle, position)?;
-                        if places.contains(&Some(axis)) || self.facts.resolve(&space[axis].size) != size {
+                        let own_size = self.facts.resolve(&space[axis].size);
+                        let fits = own_size == size || (contribution.shifts[position] != 0 && self.is_near(&own_size, &size));
+                        if places.contains(&Some(axis)) || !fits {
                             return None;
                         }
                         Some(axis)
@@ -256,6 +279,11 @@ impl Simplify {
                 out.contributions.push(Contribution { value: sum, ..contribution });
                 continue;
             }
+            if contribution.is_shifted() {
+                let moved = self.shifted(&whole, &contribution, places, space, out)?;
+                out.contributions.push(moved);
+                continue;
+            }
             // The array has the axes of the space in front; the accumulator may want them elsewhere.
             let own_rank = whole.ty.rank() - space.len();
             let mut order = Vec::new();
@@ -285,7 +313,7 @@ impl Simplify {
                 out.statements.push(Statement { binders: vec![moved.clone()], op, span });
                 Atom::Var(moved.var)
             };
-            out.contributions.push(Contribution { dims, value, ..contribution });
+            out.contributions.push(Contribution { shifts: vec![0; dims.len()], dims, value, ..contribution });
         }
         Some(())
     }
@@ -342,7 +370,8 @@ impl Simplify {
         out.statements.push(Statement { binders: vec![whole.clone()], op, span });
         let range = |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
         let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
-        out.contributions.push(Contribution { dims, value: Atom::Var(whole.var), ..contribution });
+        let shifts = vec![0; contribution.dims.len()];
+        out.contributions.push(Contribution { dims, shifts, value: Atom::Var(whole.var), ..contribution });
         Some(())
     }
 
@@ -456,10 +485,16 @@ impl Simplify {
     }
 }
 
+impl Contribution {
+    fn is_shifted(&self) -> bool {
+        self.shifts.iter().any(|shift| *shift != 0)
+    }
+}
+
 #[derive(Default)]
-struct Lifted {
-    statements: Vec<Statement>,
-    contributions: Vec<Contribution>,
+pub(super) struct Lifted {
+    pub statements: Vec<Statement>,
+    pub contributions: Vec<Contribution>,
 }
 
 /// What a sum of cotangents starts from. For floats −0 is what changes no other number; it must not be the sum itself.
@@ -474,7 +509,7 @@ fn keep(statement: Statement, kept: &mut Vec<Statement>, vars: &mut FxHashSet<Va
 }
 
 fn accumulate(contribution: Contribution) -> Statement {
-    let Contribution { handle, dims, value, span } = contribution;
+    let Contribution { handle, dims, value, span, .. } = contribution;
     let indices: Option<Vec<Atom>> = dims
         .iter()
         .map(|dim| match dim {
@@ -491,12 +526,12 @@ fn accumulate(contribution: Contribution) -> Statement {
 }
 
 /// Whether an operation uses one of the variables.
-fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
+pub(super) fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
     chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
 }
 
 /// Whether something is added inside to an accumulator that was opened outside.
-fn accumulates(op: &Op) -> bool {
+pub(super) fn accumulates(op: &Op) -> bool {
     fn adds_to(op: &Op, handles: &[Var]) -> bool {
         match op {
             Op::Accumulate { handle: Atom::Var(handle), .. } => handles.contains(handle),

@@ -1,0 +1,228 @@
+//! What a loop adds beside its own place, one further or one back, is an array of its own, read beside: the adjoint of a stencil is a stencil.
+//! And what it adds under a condition is that or zero.
+
+use super::Simplify;
+use super::accumulators::{Contribution, Lifted, accumulates, uses};
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Op, Prim, PrimOp, SliceDim, Statement, Type, Var};
+use chadwick_source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The farthest neighbour.
+const FARTHEST: i64 = 64;
+
+impl Simplify {
+    /// A conditional that does nothing but add numbers, as one that gives them, or zeros, and contributions after it.
+    pub(super) fn lift_if(&mut self, statement: &Statement, own: &FxHashSet<Var>, out: &mut Lifted) -> Option<()> {
+        let Op::If { condition, then, otherwise } = &statement.op else { return None };
+        if !statement.binders.is_empty() {
+            return None;
+        }
+        let [then, mut otherwise] = [self.branch(then, own)?, self.branch(otherwise, own)?];
+        // What both branches add in one place is one contribution; equal numbers are one result.
+        let mut pairs: Vec<(Contribution, Atom, Atom)> = Vec::new();
+        for contribution in then.contributions {
+            let zero = self.zero_like(&contribution.value)?;
+            let same = |other: &Contribution| {
+                (other.handle, &other.dims, &other.shifts) == (contribution.handle, &contribution.dims, &contribution.shifts)
+            };
+            let other = otherwise.contributions.iter().position(same).map(|at| otherwise.contributions.remove(at).value);
+            let value = contribution.value.clone();
+            pairs.push((contribution, value, other.unwrap_or(zero)));
+        }
+        for contribution in otherwise.contributions {
+            let (zero, value) = (self.zero_like(&contribution.value)?, contribution.value.clone());
+            pairs.push((contribution, zero, value));
+        }
+        let mut results: Vec<(Atom, Atom)> = Vec::new();
+        let mut binders: Vec<Binder> = Vec::new();
+        for (contribution, left, right) in pairs {
+            let result = (left, right);
+            let at = match results.iter().position(|known| *known == result) {
+                Some(at) => at,
+                None => {
+                    binders.push(self.fresh("", self.facts.type_of(&contribution.value)?));
+                    results.push(result);
+                    binders.len() - 1
+                }
+            };
+            out.contributions.push(Contribution { value: Atom::Var(binders[at].var), ..contribution });
+        }
+        let (left, right) = results.into_iter().unzip();
+        let op = Op::If {
+            condition: condition.clone(),
+            then: Block { statements: then.statements, results: left },
+            otherwise: Block { statements: otherwise.statements, results: right },
+        };
+        out.statements.push(Statement { binders, op, span: statement.span });
+        Some(())
+    }
+
+    fn zero_like(&self, number: &Atom) -> Option<Atom> {
+        Some(Atom::Const(Const::zero(self.facts.type_of(number)?.as_prim()?)))
+    }
+
+    /// What a branch adds, at places that are known outside of it.
+    fn branch(&mut self, block: &Block, own: &FxHashSet<Var>) -> Option<Lifted> {
+        let mut lifted = Lifted::default();
+        for statement in &block.statements {
+            if !(accumulates(&statement.op) || uses(&statement.op, own)) {
+                lifted.statements.push(statement.clone());
+            } else if matches!(statement.op, Op::If { .. }) {
+                self.lift_if(statement, own, &mut lifted)?;
+            } else {
+                self.lift_accumulate(statement, &mut lifted)?;
+            }
+        }
+        let sums = Sums::of(&lifted.statements);
+        for contribution in &mut lifted.contributions {
+            sums.take_out(contribution, &|_| true);
+            let is_own = |dim: &SliceDim| match dim {
+                SliceDim::Index(Atom::Var(index)) => sums.made.contains(index),
+                SliceDim::Index(_) => false,
+                SliceDim::Range { .. } => true,
+            };
+            if contribution.dims.iter().any(is_own) {
+                return None;
+            }
+        }
+        Some(lifted)
+    }
+
+    /// Finds the places that are so far from an axis of the space.
+    pub(super) fn find_shifts(&self, space: &[Axis], inside: &mut Lifted) {
+        let sums = Sums::of(&inside.statements);
+        let is_axis = |atom: &Atom| space.iter().any(|axis| Atom::Var(axis.var) == *atom);
+        inside.contributions.iter_mut().for_each(|contribution| sums.take_out(contribution, &is_axis));
+    }
+
+    /// Whether an array along an axis and one beside it have about as many elements.
+    pub(super) fn is_near(&self, one: &Atom, other: &Atom) -> bool {
+        let is_less = |less: &Atom, more: &Atom| match self.facts.definition(less) {
+            Some(Op::Prim(PrimOp::Binary(BinaryOp::Sub, Prim::I64), args)) => match args.as_slice() {
+                [whole, Atom::Const(Const::I64(0..=FARTHEST))] => self.facts.resolve(whole) == *more,
+                _ => false,
+            },
+            _ => false,
+        };
+        one == other || is_less(one, other) || is_less(other, one)
+    }
+
+    /// The array over the accumulator's axes that has at each place what a loop adds there, or zero. `whole` is what the loop adds, by
+    /// iteration.
+    pub(super) fn shifted(
+        &mut self,
+        whole: &Binder,
+        contribution: &Contribution,
+        places: &[Option<usize>],
+        space: &[Axis],
+        out: &mut Lifted,
+    ) -> Option<Contribution> {
+        let span = contribution.span;
+        let prim = whole.ty.peel(space.len())?.as_prim()?;
+        let mut axes = Vec::new();
+        let mut dims = Vec::new();
+        let mut indices = vec![Atom::i64(0); space.len()];
+        let mut statements = Vec::new();
+        let mut inside = Atom::bool(true);
+        for (position, (place, shift)) in places.iter().zip(&contribution.shifts).enumerate() {
+            let size = self.facts.size(contribution.handle, position)?;
+            let axis = Axis { var: self.fresh("i", Type::I64).var, size: size.clone() };
+            dims.push(SliceDim::Range { start: Atom::i64(0), count: size.clone(), stride: Atom::i64(1) });
+            let at = (*place)?;
+            indices[at] = Atom::Var(axis.var);
+            if *shift != 0 {
+                let op = if *shift > 0 { BinaryOp::Sub } else { BinaryOp::Add };
+                let by = vec![Atom::Var(axis.var), Atom::i64(shift.abs())];
+                let from = self.push_prim(&mut statements, PrimOp::Binary(op, Prim::I64), by, span);
+                let own_size = self.facts.resolve(&space[at].size);
+                let mut conditions = Vec::new();
+                if *shift > 0 {
+                    conditions.push((CompareOp::LessEqual, Atom::i64(0), from.clone()));
+                }
+                if *shift < 0 || own_size != size {
+                    conditions.push((CompareOp::Less, from.clone(), own_size));
+                }
+                for (compare, left, right) in conditions {
+                    let holds = self.push_prim(&mut statements, PrimOp::Compare(compare, Prim::I64), vec![left, right], span);
+                    inside = match inside {
+                        Atom::Const(_) => holds,
+                        inside => {
+                            let and = PrimOp::Binary(BinaryOp::And, Prim::Bool);
+                            self.push_prim(&mut statements, and, vec![inside, holds], span)
+                        }
+                    };
+                }
+                indices[at] = from;
+            }
+            axes.push(axis);
+        }
+        let element = self.fresh("", Type::Prim(prim));
+        let read = Op::Index { array: Atom::Var(whole.var), indices };
+        let then = Block {
+            results: vec![Atom::Var(element.var)],
+            statements: vec![Statement { binders: vec![element], op: read, span }],
+        };
+        let otherwise = Block { statements: Vec::new(), results: vec![Atom::Const(Const::zero(prim))] };
+        let value = self.fresh("", Type::Prim(prim));
+        let op = Op::If { condition: inside, then, otherwise };
+        let body = Block {
+            results: vec![Atom::Var(value.var)],
+            statements: [statements, vec![Statement { binders: vec![value], op, span }]].concat(),
+        };
+        let moved = self.fresh("", whole.ty.clone());
+        let shifts = vec![0; dims.len()];
+        let result = Contribution { handle: contribution.handle, dims, shifts, value: Atom::Var(moved.var), span };
+        let op = Op::Build { space: axes, body, inner: vec![Vec::new()] };
+        out.statements.push(Statement { binders: vec![moved], op, span });
+        Some(result)
+    }
+
+    fn push_prim(&mut self, out: &mut Vec<Statement>, op: PrimOp, args: Vec<Atom>, span: Span) -> Atom {
+        let binder = self.fresh("", Type::Prim(op.result()));
+        let atom = Atom::Var(binder.var);
+        out.push(Statement { binders: vec![binder], op: Op::Prim(op, args), span });
+        atom
+    }
+}
+
+/// Variables of a block that are another one and a constant.
+struct Sums {
+    made: FxHashSet<Var>,
+    sums: FxHashMap<Var, (Atom, i64)>,
+}
+
+impl Sums {
+    fn of(statements: &[Statement]) -> Sums {
+        let mut sums = Sums { made: FxHashSet::default(), sums: FxHashMap::default() };
+        for statement in statements {
+            sums.made.extend(statement.binders.iter().map(|binder| binder.var));
+            let ([binder], Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = (statement.binders.as_slice(), &statement.op) else {
+                continue;
+            };
+            let found = match (op, args.as_slice()) {
+                (BinaryOp::Add, [base, Atom::Const(Const::I64(more))] | [Atom::Const(Const::I64(more)), base]) => {
+                    Some((base, *more))
+                }
+                (BinaryOp::Sub, [base, Atom::Const(Const::I64(less))]) => Some((base, less.wrapping_neg())),
+                _ => None,
+            };
+            if let Some((base, shift)) = found.filter(|(_, shift)| (-FARTHEST..=FARTHEST).contains(shift)) {
+                sums.sums.insert(binder.var, (base.clone(), shift));
+            }
+        }
+        sums
+    }
+
+    /// Writes places as what they are the sum of, where that is wanted.
+    fn take_out(&self, contribution: &mut Contribution, wanted: &dyn Fn(&Atom) -> bool) {
+        for (dim, shift) in contribution.dims.iter_mut().zip(&mut contribution.shifts) {
+            if let SliceDim::Index(Atom::Var(index)) = dim
+                && let Some((base, more)) = self.sums.get(index)
+                && wanted(base)
+            {
+                *shift += more;
+                *dim = SliceDim::Index(base.clone());
+            }
+        }
+    }
+}
