@@ -207,7 +207,9 @@ fn shown(milliseconds: f64) -> String {
 }
 
 fn print_summary(rows: &[Row]) {
-    let mean = |ratios: Vec<f64>| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    // Results that are the arguments themselves are handed back in no time: that counts as a draw.
+    let counted = |ratio: &f64| if *ratio < 0.05 { 1.0 } else { *ratio };
+    let mean = |ratios: Vec<f64>| (ratios.iter().map(|ratio| counted(ratio).ln()).sum::<f64>() / ratios.len() as f64).exp();
     let worst =
         |ratio: fn(&Row) -> f64| rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).map_or("", |row| row.workload.name);
     let primal: fn(&Row) -> f64 = |row| row.primal.ratio();
