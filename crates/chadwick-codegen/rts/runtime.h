@@ -346,7 +346,14 @@ static inline bool cw_is_only(const int64_t *refs) { return __atomic_load_n(refs
 /* Whether somebody else may look at what the block holds. */
 static inline bool cw_is_shared(const cw_block *block) { return block == NULL || !cw_is_only(&block->refs); }
 
-/* Room for one more row behind `count` rows. */
+/* Whether a block has no room for one more row of so many elements behind `count` rows. */
+static inline bool cw_is_full(const cw_block *block, int64_t element_bytes, int64_t count, int64_t row) {
+  int64_t needed;
+  if (__builtin_mul_overflow(count + 1, row, &needed) || __builtin_mul_overflow(needed, element_bytes, &needed)) return true;
+  return block == NULL || needed > block->bytes;
+}
+
+/* Makes room for one more row behind `count` rows. */
 __attribute__((noinline)) static int cw_grow(cw_context *ctx, cw_block **owner, int64_t element_bytes, int64_t count, int64_t row,
                                              bool zeroed) {
   int64_t needed;

@@ -363,11 +363,14 @@ impl Printer<'_> {
                 let (count, row) = (self.exp(count), self.exp(row));
                 let (owner, data, elem_type) = (self.name(*owner), self.name(*data), elem_name(*elem, self.layouts));
                 let zeroed = matches!(elem, Elem::Sum(_));
+                // Mostly there is room.
+                self.line(&format!("if (cw_unlikely(cw_is_full({owner}, sizeof({elem_type}), {count}, {row}))) {{"));
                 self.line(&format!(
-                    "if (cw_grow(ctx, &{owner}, sizeof({elem_type}), {count}, {row}, {zeroed})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
+                    "  if (cw_grow(ctx, &{owner}, sizeof({elem_type}), {count}, {row}, {zeroed})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
                     site.0
                 ));
-                self.line(&format!("{data} = ({elem_type} *)({owner} + 1);"));
+                self.line(&format!("  {data} = ({elem_type} *)({owner} + 1);"));
+                self.line("}");
             }
             Stm::OpenLog { log, columns, start } => {
                 let (name, start, count) = (self.name(*log).to_owned(), self.exp(start), (*columns).max(1));

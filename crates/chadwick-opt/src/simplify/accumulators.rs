@@ -40,14 +40,25 @@ impl Simplify {
         let mut changed = false;
         // What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
         let mut late: Vec<(usize, usize)> = Vec::new();
+        // Accumulators of zeros that one statement adds to.
+        let single: FxHashSet<Var> = handles
+            .iter()
+            .zip(&init)
+            .filter(|(handle, init)| {
+                let handle = FxHashSet::from_iter([handle.var]);
+                self.is_zero(init) && body.statements.iter().filter(|statement| uses(&statement.op, &handle)).count() == 1
+            })
+            .map(|(handle, _)| handle.var)
+            .collect();
         for statement in body.statements {
             let uses_handle = uses(&statement.op, &own);
             let mut lifted = Lifted::default();
             if uses_handle && self.lift(&statement, &own, &mut lifted).is_some() {
                 changed |= matches!(statement.op, Op::Build { .. });
             } else if uses_handle {
+                let (statement, contributions) = self.lift_partly(statement, &single);
                 keep(statement, &mut kept, &mut kept_vars);
-                continue;
+                lifted.contributions = contributions;
             } else {
                 lifted = Lifted { statements: vec![statement], contributions: Vec::new() };
             }
@@ -161,6 +172,49 @@ impl Simplify {
             }
             _ => None,
         }
+    }
+
+    /// A loop that stays gives at least the arrays of what it adds at its own indices and nobody else adds to.
+    fn lift_partly(&mut self, statement: Statement, single: &FxHashSet<Var>) -> (Statement, Vec<Contribution>) {
+        let Statement { mut binders, op: Op::Build { space, mut body, mut inner }, span } = statement else {
+            return (statement, Vec::new());
+        };
+        let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
+        local.extend(body.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
+        let in_order: Vec<Option<usize>> = (0..space.len()).map(Some).collect();
+        let mut contributions = Vec::new();
+        let all = std::mem::take(&mut body.statements);
+        let users = |handle: Var| {
+            let handle = FxHashSet::from_iter([handle]);
+            all.iter().filter(|statement| uses(&statement.op, &handle)).count()
+        };
+        for inside in all.iter().cloned() {
+            let mut lifted = Lifted::default();
+            let found = match &inside.op {
+                Op::Accumulate { .. } => self.lift_accumulate(&inside, &mut lifted).and_then(|()| lifted.contributions.pop()),
+                _ => None,
+            };
+            let whole = found.filter(|contribution| {
+                let ty = self.facts.type_of(&contribution.value);
+                single.contains(&contribution.handle)
+                    && users(contribution.handle) == 1
+                    && ty.is_some_and(|ty| ty.as_prim().is_some())
+                    && self.axes_of(contribution, &space, &local).is_some_and(|places| places == in_order)
+            });
+            let Some(contribution) = whole else {
+                body.statements.push(inside);
+                continue;
+            };
+            let ty = self.facts.type_of(&contribution.value).unwrap_or(Type::BOOL);
+            let array = self.fresh("", ty.array(vec![Dim::Any; space.len()]));
+            let range = |axis: &Axis| SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) };
+            let (dims, value) = (space.iter().map(range).collect(), Atom::Var(array.var));
+            body.results.push(contribution.value.clone());
+            inner.push(Vec::new());
+            binders.push(array);
+            contributions.push(Contribution { dims, value, ..contribution });
+        }
+        (Statement { binders, op: Op::Build { space, body, inner }, span }, contributions)
     }
 
     fn lift_build(

@@ -281,7 +281,6 @@ impl Simplify {
         // A build of nothing but a build is one build over both spaces.
         if let [statement] = body.statements.as_slice()
             && let Op::Build { space: second, body: innermost, inner: rest } = &statement.op
-            && !statement.binders.is_empty()
             && statement.binders.len() == body.results.len()
             && statement.binders.iter().zip(&body.results).all(|(binder, result)| *result == Atom::Var(binder.var))
         {

@@ -1,0 +1,151 @@
+//! What native code makes of loops: which checks go, what runs side by side, where small arrays live; and that no result changes by it.
+
+mod work;
+
+use chadwick::values::compare::{Tolerance, difference};
+use chadwick::{Backend, NativeOptions, Program, Value};
+use work::{count, numbers, source, with_gradient};
+
+fn native(program: &Program, strict: bool, threads: usize) -> Program {
+    program.with_backend(Backend::Native(NativeOptions { strict, quick: true, threads })).expect("native code")
+}
+
+/// The C text of the program's own functions, without the runtime in front.
+fn own_text(program: &Program) -> String {
+    let text = native(program, false, 2).c_text().expect("the text of native code");
+    let start = text.find("_0_fn").expect("a function");
+    text[start..].to_owned()
+}
+
+fn call(program: &Program, entry: &str, args: &[Value]) -> Vec<Value> {
+    let result = program.function(entry).and_then(|function| function.call(args));
+    result.unwrap_or_else(|error| panic!("{entry}: {}", error.message()))
+}
+
+/// Both agree with the interpreter, the strict one to the bit; several threads give the bits of one.
+fn agrees(program: &Program, entry: &str, args: &[Value]) {
+    let wanted = call(program, entry, args);
+    let got = call(&native(program, false, 1), entry, args);
+    assert_eq!(difference(&got, &wanted, &Tolerance::uniform(1e-12)), None, "{entry}");
+    assert_eq!(call(&native(program, false, 3), entry, args), got, "{entry}, three threads");
+    assert_eq!(call(&native(program, true, 2), entry, args), wanted, "{entry}, strict");
+}
+
+const STENCILS: [(&str, &str); 4] = [
+    ("not at the border", r"tabulate n (\i -> if i == 0 || i == n - 1 then x[i] else x[i - 1] + x[i + 1])"),
+    ("between the borders", r"tabulate n (\i -> if i > 0 && i + 1 < n then x[i - 1] * x[i + 1] else 0)"),
+    ("two back", r"tabulate n (\i -> if i < 2 then 1 else x[i - 2] - x[i])"),
+    ("backwards", r"tabulate n (\i -> x[n - 1 - i])"),
+];
+
+#[test]
+fn conditions_and_counters_make_checks_needless() {
+    for (name, body) in STENCILS {
+        let program = source(&format!("entry f [n] (x: [n]f64): [n]f64 = {body}"));
+        assert!(!own_text(&program).contains("CW_INDEX"), "{name}: {}", own_text(&program));
+        for size in [0, 1, 2, 3, 50] {
+            agrees(&program, "f", &[numbers(size, 3).into()]);
+        }
+    }
+}
+
+#[test]
+fn checks_that_conditions_do_not_make_needless_stay() {
+    let bodies = [
+        r"tabulate n (\i -> if i == 0 then x[i] else x[i + 1])",
+        r"tabulate n (\i -> if i > 1 then x[i - 3] else 0)",
+        r"tabulate n (\i -> x[i + k])",
+        r"tabulate n (\i -> if i < k then x[k - i] else 0)",
+    ];
+    for body in bodies {
+        let program = source(&format!("entry f [n] (k: i64) (x: [n]f64): [n]f64 = {body}"));
+        assert!(own_text(&program).contains("CW_INDEX"), "{body}");
+        let args: [Value; 2] = [100i64.into(), numbers(30, 3).into()];
+        let message = |program: &Program| match program.function("f").and_then(|function| function.call(&args)) {
+            Ok(values) => panic!("{body}: {values:?}"),
+            Err(error) => error.message().to_owned(),
+        };
+        assert_eq!(message(&native(&program, false, 2)), message(&program), "{body}");
+    }
+}
+
+const CHAINS: &str = r"
+def orbit (steps: i64) (x: f64): f64 = loop y = x for i < steps do y + 0.01 * f64.sin y - 0.001 * f64.i64 i * y
+entry values [n] (steps: i64) (x: [n]f64): [n]f64 = map (orbit steps) x
+entry total [n] (steps: i64) (x: [n]f64): f64 = f64.sum (map (orbit steps) x)
+entry polynomials [n] (steps: i64) (x: [n]f64): f64 =
+  f64.maximum (map (\t -> (loop (sum, power) = (0, 1) for i < steps do (sum + power * f64.i64 i, power * t)).0) x)
+entry gradient [n] (steps: i64) (x: [n]f64): [n]f64 = grad (total steps) x
+";
+
+#[test]
+fn chains_of_operations_run_side_by_side() {
+    let program = source(CHAINS);
+    assert!(own_text(&program).contains("[lane]"));
+    for size in [0, 1, 3, 4, 7, 16, 21, 100, 5000] {
+        for entry in ["values", "total", "polynomials", "gradient"] {
+            agrees(&program, entry, &[13i64.into(), numbers(size, 7).into()]);
+        }
+    }
+    agrees(&program, "total", &[(-1i64).into(), numbers(40, 7).into()]);
+}
+
+#[test]
+fn arrays_updated_in_a_loop_are_asked_once_whether_they_are_shared() {
+    let text = r"entry f [n] (x: *[n]f64): [n]f64 = loop x for i < n - 1 do x with [i + 1] = x[i] + x[i + 1]";
+    let program = source(text);
+    let c = own_text(&program);
+    let (before, inside) = c.split_once("for (int64_t").expect("a loop");
+    assert!(before.contains("cw_is_shared") && !inside.contains("cw_is_shared"), "{c}");
+    agrees(&program, "f", &[numbers(50, 3).into()]);
+    // The array before the loop is read after it: it is copied once, and stays what it was.
+    let text = r"entry g [n] (x: [n]f64): ([n]f64, [n]f64) =
+      let y = map (+ 1) x
+      let z = loop z = copy y for i < n do z with [i] = z[i] * y[n - 1 - i]
+      in (y, z)";
+    agrees(&source(text), "g", &[numbers(50, 3).into()]);
+}
+
+#[test]
+fn carried_arrays_that_are_shared_are_copied() {
+    let text = r"entry f [n] (x: [n]f64): ([n]f64, [n]f64, [n][n]f64) =
+      let (a, b, rows) = loop (a, b, rows) = (x, x, replicate n (replicate n 0)) for i < n do
+        let a' = copy a with [i] = b[i] + 1
+        in (b, a', rows with [i] = copy a')
+      in (a, b, rows)";
+    for size in [1, 2, 5, 12] {
+        agrees(&source(text), "f", &[numbers(size, 3).into()]);
+    }
+}
+
+#[test]
+fn small_arrays_live_in_the_frame() {
+    let text = r"
+    def cross (a: [3]f64) (b: [3]f64): [3]f64 = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    entry f [n] (i: i64) (x: [n][3]f64): [n]f64 = map (\v -> let w = cross v [1, 2, 3] in w[i] * f64.sum w) x";
+    let program = source(text);
+    let body = own_text(&program);
+    let inside = body.split_once("for (int64_t").expect("a loop").1;
+    let loop_body = inside.split_once("\n  }").expect("its end").0;
+    assert!(!loop_body.contains("cw_alloc"), "{loop_body}");
+    let rows: Vec<f64> = numbers(30, 3);
+    let x = Value::new(vec![10, 3], rows).expect("a matrix");
+    agrees(&program, "f", &[2i64.into(), x]);
+}
+
+/// The adjoint of a stencil adds nothing in place: no accumulations are counted.
+#[test]
+fn adjoints_of_stencils_are_stencils() {
+    for (name, body) in &STENCILS[..3] {
+        let program = source(&format!("entry f [n] (x: [n]f64): f64 = f64.sum (map (\\v -> v * v) ({body}))"));
+        let args: [Value; 2] = [numbers(40, 3).into(), 1.0.into()];
+        let counted = count(&with_gradient(&program, "f"), "f", &args);
+        assert_eq!(counted.accumulations, 0, "{name}");
+        for size in [0, 1, 2, 3, 40] {
+            let x: Value = numbers(size, 5).into();
+            let gradient =
+                source(&format!("entry g [n] (x: [n]f64): [n]f64 = grad (\\x -> f64.sum (map (\\v -> v * v) ({body}))) x"));
+            agrees(&gradient, "g", &[x]);
+        }
+    }
+}
