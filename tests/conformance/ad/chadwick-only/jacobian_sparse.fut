@@ -1,0 +1,189 @@
+-- The pattern of a Jacobian, and its values against those of jacfwd. Patterns by hand: row by row, what each result is made of.
+-- ==
+-- entry: diagonal
+-- input { [1.0, 2.0, 3.0] }
+-- output { true [0i64, 1i64, 2i64, 3i64] [0i64, 1i64, 2i64] [2.0, 4.0, 6.0] }
+-- input { empty([0]f64) } output { true [0i64] empty([0]i64) empty([0]f64) }
+
+-- ==
+-- entry: dense
+-- input { [1.0, 2.0, 3.0] }
+-- output { true [0i64, 3i64, 6i64, 9i64] [0i64, 1i64, 2i64, 0i64, 1i64, 2i64, 0i64, 1i64, 2i64]
+--          [6.0, 3.0, 2.0, 12.0, 6.0, 4.0, 18.0, 9.0, 6.0] }
+
+-- ==
+-- entry: blocks
+-- input { [1.0, 2.0, 3.0, 4.0] }
+-- output { true [0i64, 2i64, 4i64, 6i64, 8i64] [0i64, 1i64, 0i64, 1i64, 2i64, 3i64, 2i64, 3i64]
+--          [2.0, 1.0, 1.0, 1.0, 4.0, 3.0, 1.0, 1.0] }
+
+-- Nothing depends on anything.
+-- ==
+-- entry: constants
+-- input { [1.5, 2.5] } output { true [0i64, 0i64, 1i64, 1i64, 1i64] [0i64] [1.0] }
+-- input { [1.5] } output { true [0i64, 0i64, 1i64, 1i64, 1i64] [0i64] [1.0] }
+
+-- ==
+-- entry: no_results
+-- input { [1.0, 2.0] } output { true [0i64] empty([0]i64) empty([0]f64) }
+
+-- ==
+-- entry: gather
+-- input { [2i64, 0i64, 2i64, 1i64] [1.0, 2.0, 3.0] }
+-- output { true [0i64, 1i64, 2i64, 3i64, 4i64] [2i64, 0i64, 2i64, 1i64] [6.0, 2.0, 6.0, 4.0] }
+
+-- The branch at the point is what counts, of `if` as of `min` and `max`.
+-- ==
+-- entry: branches
+-- input { [1.0, 2.0, -3.0] }
+-- output { true [0i64, 1i64, 2i64, 3i64, 3i64] [1i64, 0i64, 1i64] [4.0, 1.0, 1.0] }
+-- input { [-1.0, 2.0, -3.0] }
+-- output { true [0i64, 1i64, 2i64, 3i64, 3i64] [2i64, 0i64, 1i64] [1.0, 1.0, 1.0] }
+
+-- A product with zero depends on both factors, and so does a quotient.
+-- ==
+-- entry: zeros
+-- input { [0.0, 2.0, 0.0] }
+-- output { true [0i64, 2i64, 4i64] [0i64, 2i64, 0i64, 1i64] [0.0, 0.0, 0.5, 0.0] }
+
+-- ==
+-- entry: recurrence
+-- input { [1.0, 2.0, 3.0, 4.0] }
+-- output { true [0i64, 1i64, 3i64, 6i64, 10i64] [0i64, 0i64, 1i64, 0i64, 1i64, 2i64, 0i64, 1i64, 2i64, 3i64]
+--          [1.0, 0.5, 1.0, 0.25, 0.5, 1.0, 0.125, 0.25, 0.5, 1.0] }
+
+-- ==
+-- entry: singles
+-- input { [1.5f32, 2.5f32, 3.5f32] }
+-- output { [0i64, 2i64, 4i64] [0i64, 1i64, 1i64, 2i64] [2.5f32, 1.5f32, 3.5f32, 2.5f32] }
+
+-- Everything agrees with jacfwd, whatever it goes through, at many sizes: of one set, of several, of several levels of blocks.
+-- ==
+-- entry: forms_agree
+-- input { 1i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
+-- input { 7i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
+-- input { 61i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
+-- input { 150i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
+
+-- ==
+-- entry: random_agree
+-- input { 5i64 8i64 2i64 1i64 } output { true }
+-- input { 70i64 40i64 3i64 2i64 } output { true }
+-- input { 200i64 90i64 4i64 3i64 } output { true }
+-- input { 64i64 300i64 5i64 4i64 } output { true }
+
+-- Blocks of blocks: 3601 inputs are one more than 60 times 60.
+-- ==
+-- entry: far_apart
+-- input { 3601i64 } output { [0i64, 2i64, 4i64, 6i64] [0i64, 3600i64, 59i64, 60i64, 3599i64, 3600i64] [3600.0, 0.0, 60.0, 59.0, 1.0, -1.0] }
+
+-- A row of everything beside a diagonal has as many colours of columns as columns, but two of rows; and the other way round.
+-- ==
+-- entry: dense_row dense_column
+-- input { 130i64 } output { true 259i64 }
+
+-- ==
+-- entry: sparse_hessian
+-- input { [-0.5, 1.5, 0.7] }
+-- output { [0i64, 2i64, 5i64, 7i64] [0i64, 1i64, 0i64, 1i64, 2i64, 1i64, 2i64]
+--          [-298.0, 200.0, 200.0, 2622.0, -600.0, -600.0, 200.0] }
+
+-- ==
+-- entry: rules
+-- input { [1.0, 2.0, 3.0] }
+-- output { true [0i64, 1i64, 2i64, 4i64] [1i64, 1i64, 0i64, 2i64] [10.0, 4.0, 3.0, 1.0] }
+
+-- The Jacobian's values are numbers like others: the gradient of the sum of the squares of those of the diagonal.
+-- ==
+-- entry: of_values
+-- input { [1.0, 2.0, 3.0] } output { [8.0, 16.0, 24.0] }
+
+def densified [m][n][k] (offsets: [m + 1]i64, columns: [k]i64, values: [k]f64): [m][n]f64 =
+  tabulate m (\i -> loop row = replicate n 0 for e in offsets[i]..<offsets[i + 1] do row with [columns[e]] = values[e])
+
+def same [m][n] (a: [m][n]f64) (b: [m][n]f64): bool =
+  let largest = f64.maximum (map f64.abs (flatten a))
+  in and (map2 (\x y -> f64.abs (x - y) <= 1e-12 * f64.max 1 largest) (flatten a) (flatten b))
+
+def agrees [n][m] (f: [n]f64 -> [m]f64) (x: [n]f64): bool =
+  same (jacfwd f x) (densified (jacobian_sparse f x))
+
+def checked [n][m] (f: [n]f64 -> [m]f64) (x: [n]f64): (bool, []i64, []i64, []f64) =
+  let (offsets, columns, values) = jacobian_sparse f x
+  in (agrees f x, offsets, columns, values)
+
+entry diagonal [n] (x: [n]f64) = checked (map (\y -> y * y)) x
+entry dense [n] (x: [n]f64) = checked (\y -> tabulate n (\i -> f64.i64 (i + 1) * f64.product y)) x
+entry blocks [n] (x: [n]f64) =
+  checked (\y -> tabulate n (\i -> let (a, b) = (y[i / 2 * 2], y[i / 2 * 2 + 1]) in if i % 2 == 0 then a * b else a + b)) x
+entry constants [n] (x: [n]f64) = checked (\y -> [1, y[0], f64.floor y[0], if y[n - 1] > 0 then 3 else 4]) x
+entry no_results [n] (x: [n]f64) = checked (\y -> map (\i -> y[i]) (iota 0)) x
+entry gather [m][n] (is: [m]i64) (x: [n]f64) = checked (\y -> map (\i -> y[i] * y[i]) is) x
+entry branches (x: [3]f64) =
+  checked (\y -> [if y[0] > 0 then y[1] * y[1] else y[2], f64.min y[0] y[1], f64.max (y[0] - 5) y[1], f64.round y[2]]) x
+entry zeros (x: [3]f64) = checked (\y -> [y[0] * y[2], y[0] / y[1]]) x
+entry recurrence [n] (x: [n]f64) =
+  checked (\y -> (loop (s, out) = (0, replicate n 0) for i < n do let s = s / 2 + y[i] in (s, out with [i] = s)).1) x
+entry singles (x: [3]f32) = jacobian_sparse (\y -> map2 (*) (init y) (tail y) :> [2]f32) x
+
+type~ shape = #circle f64 | #box f64 f64
+
+def step (a: (f64, f64)) (b: (f64, f64)): (f64, f64) = (a.0 * b.0, a.1 * b.0 + b.1)
+
+def rec halves [n] (x: [n]f64): f64 =
+  if n == 0 then 0 else if n == 1 then x[0] * x[0] else f64.sin (halves x[:n / 2]) + halves x[n / 2:]
+
+entry forms_agree (n: i64): []bool =
+  let x = tabulate n (\i -> 0.3 + f64.sin (f64.i64 (3 * i + 1)))
+  let few = i64.min n 4
+  in [ agrees (\y -> scan (+) 0 y) x
+     , agrees (\y -> scan f64.max (-10) y) x
+     , agrees (\y -> map (.1) (scan step (1, 0) (map2 (\a b -> (a, b)) y (reverse y)))) x
+     , agrees (\y -> reduce_by_index (replicate 5 1) (*) 1 (map (% 7) (iota n)) y) x
+     , agrees (\y -> scatter (replicate (2 * n) 0.5) (map (\i -> 2 * i) (iota n)) y) x
+     , agrees (\y -> flatten (transpose [y, map f64.exp (rotate 1 y)])) x
+     , agrees (\y -> rotate 2 y ++ map (\i -> f64.sum (take i y)) (iota few)) x
+     , agrees (\y -> map (\a -> match (if a > 0.5 then #circle a else #box a (a * y[0])): shape
+                                case #circle r -> r * r
+                                case #box a b -> a * b) y) x
+     , agrees (\y -> map (\a -> f64.f32 (f32.f64 a * f32.f64 y[n - 1])) y) x
+     , agrees (\y -> [halves y, halves (take ((n + 1) / 2) y), halves []]) x
+     , agrees (\y -> map (\a -> loop a while a < 2 do a + f64.abs a * 0.5 + y[0] * y[0] + 0.1) y) x
+     , agrees (\y -> tabulate n (\i -> f64.sum (map (\j -> y[j] * y[i]) (i64.max 0 (i - 2)...i)))) x
+     , agrees (\y -> map2 (\a b -> grad (\c -> c * c * b + f64.sin c) a) y (rotate 1 y)) x
+     , agrees (\(y: [3]f64) -> (jacobian_sparse (\(z: [3]f64) -> map2 (*) z (rotate 1 z)) y).2 :> [6]f64) [1, 2, 3] ]
+
+entry random_agree (n: i64) (m: i64) (k: i64) (seed: i64): bool =
+  let number i = (i * 2862933555777941757 + seed * 3037000493) % 1000003
+  let x = tabulate n (\i -> f64.i64 (number i) / 1000003 + 0.5)
+  let columns = tabulate_2d m k (\i j -> number (i * k + j + 17) % n)
+  let f (y: [n]f64) = map (\row -> f64.product (map (\j -> y[j]) (take (1 + row[0] % k) row))) columns
+  in agrees f x
+
+entry far_apart (n: i64) =
+  let x = map f64.i64 (iota n)
+  in jacobian_sparse (\y -> [y[0] * y[n - 1], y[59] * y[60], y[n - 2] - y[n - 1]]) x
+
+entry dense_row (n: i64): (bool, i64) =
+  let x = tabulate n (\i -> 1 + f64.i64 i / 100)
+  let f y = [f64.sum y] ++ map (\i -> y[i] * y[i]) (1..<n)
+  in (agrees f x, length (jacobian_sparse f x).1)
+
+entry dense_column (n: i64): (bool, i64) =
+  let x = tabulate n (\i -> 1 + f64.i64 i / 100)
+  let f y = map (\i -> if i == 0 then y[0] else y[0] * y[i]) (iota n)
+  in (agrees f x, length (jacobian_sparse f x).1)
+
+def rosenbrock [n] (x: [n]f64): f64 =
+  f64.sum (tabulate (n - 1) (\i -> 100 * (x[i + 1] - x[i] * x[i]) ** 2 + (1 - x[i]) ** 2))
+
+entry sparse_hessian [n] (x: [n]f64) = jacobian_sparse (grad rosenbrock) x
+
+-- The first rule looks at other places than its function, which is of integers; the second gives what its function would.
+entry rules (x: [3]f64) =
+  let shifted = with_jvp (\(a, _) -> f64.i64 (i64.f64 a)) (\(_, b) (_, b') -> 5 * b * b')
+  let square = with_vjp (\a -> a * a) (\_ y' -> y')
+  in checked (\y -> [shifted (y[0], y[1]), square y[1], y[0] * y[2] + 0]) x
+
+entry of_values [n] (x: [n]f64) =
+  grad (\y -> let (_, _, values) = jacobian_sparse (map (\a -> a * a)) y in f64.sum (map (\v -> v * v) values)) x
