@@ -89,6 +89,16 @@ impl Context<'_> {
         }
     }
 
+    /// What is added to an accumulator. Integers are added as ones, so that their sum is no more than the number of additions.
+    pub fn addend(&mut self, beside: Beside, value: Atom, span: Span) -> Atom {
+        match (beside, element(&self.type_of(&value))) {
+            (Beside::Paths, prim) if prim.is_integer() => {
+                self.each_number(value, span, |context, number, prim| context.positive(&number, prim, prim, span))
+            }
+            _ => value,
+        }
+    }
+
     /// What comes in, except where the partial derivative is chosen to be zero.
     fn where_not_zero(&mut self, partial: &Partial, incoming: &Atom, applied: &Applied<'_>, span: Span) -> Atom {
         match partial {
@@ -194,15 +204,17 @@ impl Lanes {
         SET_BITS.div_ceil(self.members)
     }
 
-    /// By what a function and those that it calls are made of. Nothing if accumulators might add integers: those wrap, so a sum of
-    /// positive ones may be zero.
+    /// By what a function and those that it calls are made of. Nothing if accumulators might add small integers: those wrap, so a sum of
+    /// ones may be zero.
     fn for_function(program: &Program, function: &Lambda) -> Option<Lanes> {
         let mut code = Code::default();
         code.block(program, &function.body);
         // Floats become integers only where the program says so; without that, integers have nothing beside them.
         let through_integers = code.conversions.iter().any(|(from, to)| from.is_float() && to.is_integer());
         if code.accumulates {
-            return (!through_integers).then_some(Lanes { beside: Beside::Paths, members: 1 });
+            let is_small = |prim: Prim| prim.is_integer() && prim.bits() < 32;
+            let wraps = through_integers && code.conversions.iter().any(|(_, to)| is_small(*to));
+            return (!wraps).then_some(Lanes { beside: Beside::Paths, members: 1 });
         }
         let reached = code.conversions.iter().filter(|(from, _)| through_integers || from.is_float()).map(|(_, to)| *to);
         let params = function.params.iter().filter_map(|param| match &param.ty {
@@ -285,7 +297,7 @@ impl Expander<'_> {
     pub(crate) fn dependencies(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
         let Some(lanes) = Lanes::for_function(self.context.program(), &parts.function) else {
-            self.context.unsupported(span, "through integers by a derivative, as to what depends on what");
+            self.context.unsupported(span, "a derivative through integers of 8 or 16 bits, as to what depends on what");
             return;
         };
         let lambda = self.context.copy_lambda(&parts.function);

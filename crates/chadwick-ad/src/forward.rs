@@ -240,6 +240,7 @@ impl Forward<'_, '_> {
             Op::Accumulate { handle, path, value } => {
                 self.context.push_statement(statement.clone());
                 if let (Some(handle), Some(value)) = (self.tangent(handle), self.tangent(value)) {
+                    let value = self.context.addend(self.beside, value, span);
                     let op = Op::Accumulate { handle, path: path.clone(), value };
                     self.context.push_statement(Statement { binders: Vec::new(), op, span });
                 }

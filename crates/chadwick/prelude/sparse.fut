@@ -44,32 +44,55 @@ local def coloured [m][n][k] (offsets: [m + 1]i64) (columns: [k]i64) (starts: [n
       in (i64.max count (colour + 1), colours with [j] = colour, taken)
   in (count, colours)
 
+-- The value at `point` of the polynomial whose coefficients are the last digits of a number in base 59. As 59 is prime, the polynomials of
+-- two numbers that differ in these digits have the same value at fewer points than there are digits.
+local def code (digits: i64) (point: i64) (number: i64): u64 =
+  let (value, _) = loop (value, rest) = (0, number) for _d < digits do ((value * point + rest % 59) % 59, rest / 59)
+  in u64.i64 value
+
 -- | Which results of `f` depend on which inputs at `x`, as the offsets of the rows and their columns.
 --
--- Sets of 60 members go through `f`. First a member is a large block of inputs, and then the blocks that were found are divided by 60
--- again, until a block is one input. Blocks that no result has both share a pass.
+-- Sets of 59 members go through `f`. First a member is a large block of inputs, and then the blocks that were found are divided by 59
+-- again, until a block is one input. At each level a part of a block is known by its member in one of two ways, whichever needs fewer passes:
+--
+-- * Blocks have colours, a pass is for a colour, and a member is the part's number in its block: a row has one block of each colour.
+-- * A pass is for a point, and a member is the value of the part's polynomial there. A row with `d` parts has at most `d * depth` values in
+--   common with another part. So what is found in more passes than that, with the `d` that was found, is no mistake.
 def jacobian_pattern [n][m] 'r (f: [n]r -> [m]r) (x: [n]r): ?[k].([m + 1]i64, [k]i64) =
-  let whole = loop size = 60 while size < n do size * 60
-  let (_, offsets, found) =
-    loop (size, offsets, blocks: []i64) = (whole, iota (m + 1), replicate m 0) while size > 1 do
+  let whole = loop size = 59 while size < n do size * 59
+  let (_, _, _, offsets, found) =
+    loop (size, depth, points, offsets, blocks: []i64) = (whole, 0, -1, iota (m + 1), replicate m 0) while size > 1 do
       let [k] (blocks: [k]i64) = blocks
-      let part = size / 60
+      let part = size / 59
       let (starts, rows) = by_columns (i64.max 1 ((n + size - 1) / size)) offsets blocks
-      let (count, colours) = coloured offsets blocks starts rows
-      let member i = 1 << u64.i64 (i / part % 60)
-      let seeds = tabulate_2d count n (\c i -> if colours[i / size] == c then member i else 0)
-      let sets: [count][m]u64 = intrinsics.dependencies f x seeds
-      -- Every block of a row has a colour of its own.
-      let owner = owners k offsets
-      let parts = map2 (\block row -> sets[colours[block], row]) blocks owner
+      let (colour_count, colours) = coloured offsets blocks starts rows
+      -- No points for colours, -1 for a level that is new: a block is expected to have about two parts in a row.
+      let guess = 2 * depth * widest offsets + 1
+      let points = if points >= 0 then points else if guess < i64.min 60 colour_count then guess else 0
+      let member pass i =
+        if points > 0 then 1 << code (depth + 1) pass (i / part)
+        else if colours[i / size] == pass then 1 << u64.i64 (i / part % 59) else 0
+      let count = if points > 0 then points else colour_count
+      let sets: [count][m]u64 = intrinsics.dependencies f x (tabulate_2d count n member)
+      let is_member row number pass = sets[pass, row] >> code (depth + 1) pass number & 1 == 1
+      let has row number = points == (loop pass = 0 while pass < points && is_member row number pass do pass + 1)
+      let parts_of block row =
+        if points > 0
+        then loop set = 0 for d < 59 do if has row (block * 59 + d) then set | 1 << u64.i64 d else set
+        else sets[colours[block], row]
+      let parts = map2 parts_of blocks (owners k offsets)
       let ends = offsets_of (map (\set -> i64.i32 (u64.popc set)) parts)
-      let (finer, _) =
-        loop (finer, at) = (replicate ends[k] 0, 0) for e < k do
-          let (finer, at, _) =
-            loop (finer, at, set) = (finer, at, parts[e]) while set != 0 do
-              (finer with [at] = blocks[e] * 60 + i64.i32 (u64.ctz set), at + 1, set & (set - 1))
-          in (finer, at)
-      in (part, map (\i -> ends[i]) offsets, finer)
+      let next_offsets = map (\i -> ends[i]) offsets
+      let needed = depth * widest next_offsets + 1
+      in if points > 0 && points < needed
+         then (size, depth, if needed < i64.min 60 colour_count then needed else 0, offsets, blocks)
+         else let (finer, _) =
+                loop (finer, at) = (replicate ends[k] 0, 0) for e < k do
+                  let (finer, at, _) =
+                    loop (finer, at, set) = (finer, at, parts[e]) while set != 0 do
+                      (finer with [at] = blocks[e] * 59 + i64.i32 (u64.ctz set), at + 1, set & (set - 1))
+                  in (finer, at)
+              in (part, depth + 1, -1, next_offsets, finer)
   in (offsets, found)
 
 -- | The Jacobian of `f` at `x` by compressed rows: the offsets of the rows, and the columns and values of what is stored of them. It
