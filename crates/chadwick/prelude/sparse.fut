@@ -24,31 +24,34 @@ local def by_columns [m][k] (n: i64) (offsets: [m + 1]i64) (columns: [k]i64): ([
 
 local def widest [n] (offsets: [n + 1]i64): i64 = reduce i64.max 0 (tabulate n (\i -> offsets[i + 1] - offsets[i]))
 
--- Colours for the columns such that no row has two columns of one colour, and how many there are. Columns with many rows come first,
--- and each takes the first colour that is free. A column without rows has no colour, which is -1.
-local def coloured [m][n][k] (offsets: [m + 1]i64) (columns: [k]i64) (starts: [n + 1]i64) (rows: [k]i64): (i64, [n]i64) =
-  let rank j = m - (starts[j + 1] - starts[j])
-  let (_, order) = by_columns (m + 1) (iota (n + 1)) (tabulate n rank)
-  -- `taken[c]` is the last column that met colour `c` in a row; the place behind the colours is for columns that have none yet.
-  let (count, colours, _) =
-    loop (count, colours, taken) = (0, replicate n (-1), replicate (n + 1) (-1)) for place < n do
-      let j = order[place]
-      let taken =
-        loop taken for d < starts[j + 1] - starts[j] do
-          let row = rows[starts[j] + d]
-          in loop taken for e < offsets[row + 1] - offsets[row] do
-               let colour = colours[columns[offsets[row] + e]]
-               in taken with [if colour < 0 then n else colour] = j
-      let free = loop colour = 0 while taken[colour] == j do colour + 1
-      let colour = if starts[j] == starts[j + 1] then -1 else free
-      in (i64.max count (colour + 1), colours with [j] = colour, taken)
+-- Colours for columns, given by columns in `m` rows, such that no row has two columns of one colour, and how many there are. Columns with many rows come first,
+-- and each takes the first colour that is free. A column without rows has no colour, which is -1. Colours are given out 64 at a time: what a
+-- row has of them is one number, and columns that find none of them free wait for the next.
+local def coloured [n][k] (m: i64) (starts: [n + 1]i64) (rows: [k]i64): (i64, [n]i64) =
+  let height j = starts[j + 1] - starts[j]
+  let (_, order) = by_columns (m + 1) (iota (n + 1)) (tabulate n (\j -> m - height j))
+  let (count, _, colours, _) =
+    loop (count, first, colours, waiting: []i64) = (0, 0, replicate n (-1), filter (\j -> height j > 0) order)
+    while length waiting > 0 do
+      let (count, colours, _) =
+        loop (count, colours, used) = (count, colours, replicate m 0) for j in waiting do
+          let taken = loop taken = 0 for d < height j do taken | used[rows[starts[j] + d]]
+          let free = i64.i32 (u64.ctz (!taken))
+          let colour = if free == 64 then -1 else first + free
+          let used =
+            loop used for d < (if free == 64 then 0 else height j) do
+              let row = rows[starts[j] + d]
+              in used with [row] = used[row] | 1 << u64.i64 free
+          in (i64.max count (colour + 1), colours with [j] = colour, used)
+      in (count, first + 64, colours, filter (\j -> colours[j] < 0) waiting)
   in (count, colours)
 
 -- The value at `point` of the polynomial whose coefficients are the last digits of a number in base 59. As 59 is prime, the polynomials of
 -- two numbers that differ in these digits have the same value at fewer points than there are digits.
 local def code (digits: i64) (point: i64) (number: i64): u64 =
-  let (value, _) = loop (value, rest) = (0, number) for _d < digits do ((value * point + rest % 59) % 59, rest / 59)
-  in u64.i64 value
+  let (value, _) =
+    loop (value, rest) = (0, u64.i64 number) for _d < digits do ((value * u64.i64 point + rest % 59) % 59, rest / 59)
+  in value
 
 -- | Which results of `f` depend on which inputs at `x`, as the offsets of the rows and their columns.
 --
@@ -65,7 +68,7 @@ def jacobian_pattern [n][m] 'r (f: [n]r -> [m]r) (x: [n]r): ?[k].([m + 1]i64, [k
       let [k] (blocks: [k]i64) = blocks
       let part = size / 59
       let (starts, rows) = by_columns (i64.max 1 ((n + size - 1) / size)) offsets blocks
-      let (colour_count, colours) = coloured offsets blocks starts rows
+      let (colour_count, colours) = coloured m starts rows
       -- No points for colours, -1 for a level that is new: a block is expected to have about two parts in a row.
       let guess = 2 * depth * widest offsets + 1
       let points = if points >= 0 then points else if guess < i64.min 60 colour_count then guess else 0
@@ -74,12 +77,17 @@ def jacobian_pattern [n][m] 'r (f: [n]r -> [m]r) (x: [n]r): ?[k].([m + 1]i64, [k
         else if colours[i / size] == pass then 1 << u64.i64 (i / part % 59) else 0
       let count = if points > 0 then points else colour_count
       let sets: [count][m]u64 = intrinsics.dependencies f x (tabulate_2d count n member)
-      let is_member row number pass = sets[pass, row] >> code (depth + 1) pass number & 1 == 1
-      let has row number = points == (loop pass = 0 while pass < points && is_member row number pass do pass + 1)
-      let parts_of block row =
-        if points > 0
-        then loop set = 0 for d < 59 do if has row (block * 59 + d) then set | 1 << u64.i64 d else set
-        else sets[colours[block], row]
+      -- Those of a block's parts whose values are all there. The last digit of a part's number is the first coefficient.
+      let with_values block row =
+        loop parts = (1 << 59) - 1 for pass < points do
+          let (rest, power) = (code depth pass block, code (depth + 1) pass 1)
+          let (_, kept) =
+            loop (left, kept) = (parts, 0) while left != 0 do
+              let value = (rest + u64.i32 (u64.ctz left) * power) % 59
+              let next = left & (left - 1)
+              in (next, if sets[pass, row] >> value & 1 == 1 then kept | (left ^ next) else kept)
+          in kept
+      let parts_of block row = if points > 0 then with_values block row else sets[colours[block], row]
       let parts = map2 parts_of blocks (owners k offsets)
       let ends = offsets_of (map (\set -> i64.i32 (u64.popc set)) parts)
       let next_offsets = map (\i -> ends[i]) offsets
@@ -104,8 +112,8 @@ def jacobian_sparse [n][m] 'r (f: [n]r -> [m]r) (x: [n]r): ?[k].([m + 1]i64, [k]
   let owner = owners k offsets
   -- What one row or column has needs as many colours of the other; where that is too many, there is nothing to find.
   let (forward_least, reverse_least) = (widest offsets, widest starts)
-  let forward () = coloured offsets columns starts rows
-  let reverse () = coloured starts rows offsets columns
+  let forward () = coloured m starts rows
+  let reverse () = coloured n offsets columns
   let (forward_count, column_colours) =
     if forward_least <= reverse_least then forward () else (i64.highest, replicate n (-1))
   let (reverse_count, row_colours) =
