@@ -57,14 +57,6 @@
 -- input { [1.5f32, 2.5f32, 3.5f32] }
 -- output { [0i64, 2i64, 4i64] [0i64, 1i64, 1i64, 2i64] [2.5f32, 1.5f32, 3.5f32, 2.5f32] }
 
--- Everything agrees with jacfwd, whatever it goes through, at many sizes: of one set, of several, of several levels of blocks.
--- ==
--- entry: forms_agree
--- input { 1i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
--- input { 7i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
--- input { 61i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
--- input { 150i64 } output { [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true] }
-
 -- ==
 -- entry: random_agree
 -- input { 5i64 8i64 2i64 1i64 } output { true }
@@ -126,36 +118,6 @@ entry zeros (x: [3]f64) = checked (\y -> [y[0] * y[2], y[0] / y[1]]) x
 entry recurrence [n] (x: [n]f64) =
   checked (\y -> (loop (s, out) = (0, replicate n 0) for i < n do let s = s / 2 + y[i] in (s, out with [i] = s)).1) x
 entry singles (x: [3]f32) = jacobian_sparse (\y -> map2 (*) (init y) (tail y) :> [2]f32) x
-
-type~ shape = #circle f64 | #box f64 f64
-
-def step (a: (f64, f64)) (b: (f64, f64)): (f64, f64) = (a.0 * b.0, a.1 * b.0 + b.1)
-
-def rec halves [n] (x: [n]f64): f64 =
-  if n == 0 then 0 else if n == 1 then x[0] * x[0] else f64.sin (halves x[:n / 2]) + halves x[n / 2:]
-
-entry forms_agree (n: i64): []bool =
-  let x = tabulate n (\i -> 0.3 + f64.sin (f64.i64 (3 * i + 1)))
-  let few = i64.min n 4
-  in [ agrees (\y -> scan (+) 0 y) x
-     , agrees (\y -> scan f64.max (-10) y) x
-     , agrees (\y -> map (.1) (scan step (1, 0) (map2 (\a b -> (a, b)) y (reverse y)))) x
-     , agrees (\y -> reduce_by_index (replicate 5 1) (*) 1 (map (% 7) (iota n)) y) x
-     , agrees (\y -> scatter (replicate (2 * n) 0.5) (map (\i -> 2 * i) (iota n)) y) x
-     , agrees (\y -> flatten (transpose [y, map f64.exp (rotate 1 y)])) x
-     , agrees (\y -> rotate 2 y ++ map (\i -> f64.sum (take i y)) (iota few)) x
-     , agrees (\y -> map (\a -> match (if a > 0.5 then #circle a else #box a (a * y[0])): shape
-                                case #circle r -> r * r
-                                case #box a b -> a * b) y) x
-     , agrees (\y -> map (\a -> f64.f32 (f32.f64 a * f32.f64 y[n - 1])) y) x
-     , agrees (\y -> map2 (\a b -> f64.f16 (f16.f64 a * f16.f64 b)) y (rotate 3 y)) x
-     , agrees (\y -> map2 (\a b -> f64.i8 (i8.f64 (20 * a) * i8.f64 (20 * b))) y (rotate 1 y)) x
-     , agrees (\y -> grad (\z -> f64.sum (map (\i -> f64.i32 (i32.f64 (9 * z[i])) * z[i * i % n]) (iota n))) y) x
-     , agrees (\y -> [halves y, halves (take ((n + 1) / 2) y), halves []]) x
-     , agrees (\y -> map (\a -> loop a while a < 2 do a + f64.abs a * 0.5 + y[0] * y[0] + 0.1) y) x
-     , agrees (\y -> tabulate n (\i -> f64.sum (map (\j -> y[j] * y[i]) (i64.max 0 (i - 2)...i)))) x
-     , agrees (\y -> map2 (\a b -> grad (\c -> c * c * b + f64.sin c) a) y (rotate 1 y)) x
-     , agrees (\(y: [3]f64) -> (jacobian_sparse (\(z: [3]f64) -> map2 (*) z (rotate 1 z)) y).2 :> [6]f64) [1, 2, 3] ]
 
 entry random_agree (n: i64) (m: i64) (k: i64) (seed: i64): bool =
   let number i = (i * 2862933555777941757 + seed * 3037000493) % 1000003
