@@ -8,7 +8,7 @@
 use crate::flow::{Flows, Graph, uses_rule};
 use chadwick_core::prim::Derivative;
 use chadwick_core::visit::lambda_free_variables;
-use chadwick_core::{Atom, Block, Custom, Differentiate, FunctionId, Mode, Op, PrimOp, Program, Statement, Var};
+use chadwick_core::{Atom, Block, Custom, Differentiate, FunctionId, Op, PrimOp, Program, Statement, Var};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -47,7 +47,7 @@ impl Check<'_> {
     /// Goes through everything that the derivative flows through, functions that are called included.
     fn root(&mut self, root: &Differentiate) {
         let program = self.program;
-        let reverse = matches!(root.mode, Mode::Vjp | Mode::Mjp);
+        let reverse = root.mode.is_reverse();
         // The parameters of each function that are known to be active.
         let mut inputs: FxHashMap<FunctionId, FxHashSet<Var>> = FxHashMap::default();
         let mut graphs: FxHashMap<FunctionId, Graph> = FxHashMap::default();

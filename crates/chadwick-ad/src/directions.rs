@@ -4,6 +4,7 @@
 //! A build over nothing does not run the function, which might fail; so the primal part runs under the condition that there is an iteration,
 //! and what is kept of it goes through slots, as out of a branch.
 
+use crate::dependencies::Beside;
 use crate::expand::{Expander, Prepared};
 use crate::reverse::Reverse;
 use crate::split::Split;
@@ -57,7 +58,7 @@ impl Expander<'_> {
             _ => {
                 self.context.b.push_block();
                 let mut functions = std::mem::take(&mut self.split);
-                let forward = self.with_seeds(&lambda, &parts.seeds, span);
+                let forward = self.with_seeds(&lambda, &parts.seeds, Beside::Tangent, span);
                 let wanted = vec![true; lambda.results.len()];
                 let (forward, tangents) = Split::new(forward, &mut functions).block(&lambda.body, &wanted);
                 self.split = functions;

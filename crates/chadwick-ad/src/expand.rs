@@ -1,6 +1,7 @@
 //! Derivative operators are replaced by code, innermost first.
 
 use crate::context::{Context, with_axis};
+use crate::dependencies::Beside;
 use crate::dual::{DualEngine, Rung};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::report::Report;
@@ -149,12 +150,13 @@ impl<'p> Expander<'p> {
             }
             Mode::Jmp => self.jmp(statement, &parts),
             Mode::Mjp => self.mjp(statement, &parts),
+            Mode::Dependencies => self.dependencies(statement, &parts),
         }
     }
 
     /// Expands the functions through which the derivative flows, and returns them; the others are only called.
     fn expand_active_calls(&mut self, parts: &Differentiate, span: Span) -> Vec<FunctionId> {
-        let reverse = matches!(parts.mode, Mode::Vjp | Mode::Mjp);
+        let reverse = parts.mode.is_reverse();
         let params: Vec<Var> = parts.function.params.iter().map(|param| param.var).collect();
         let mut waiting = self.context.active_calls(&parts.function.body, params, reverse);
         let mut known: FxHashMap<FunctionId, Vec<bool>> = FxHashMap::default();
@@ -185,7 +187,7 @@ impl<'p> Expander<'p> {
             self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
         }
         let wanted = vec![true; lambda.results.len()];
-        let mut values = self.with_seeds(&lambda, seeds, span).inline(&lambda.body, &wanted);
+        let mut values = self.with_seeds(&lambda, seeds, Beside::Tangent, span).inline(&lambda.body, &wanted);
         if !with_primal {
             values.drain(..lambda.results.len());
         }
@@ -193,7 +195,7 @@ impl<'p> Expander<'p> {
     }
 
     /// Forward mode for a function whose parameters have these tangents.
-    pub(crate) fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> Forward<'_, 'p> {
+    pub(crate) fn with_seeds(&mut self, lambda: &Lambda, seeds: &[Atom], beside: Beside, span: Span) -> Forward<'_, 'p> {
         let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
         for (param, seed) in lambda.params.iter().zip(seeds) {
             if self.context.carries(&param.ty) {
@@ -202,7 +204,7 @@ impl<'p> Expander<'p> {
             }
         }
         let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
-        Forward { context: &mut self.context, functions: &mut self.forward, active, tangents }
+        Forward { context: &mut self.context, functions: &mut self.forward, beside, active, tangents }
     }
 
     /// One primal run, then the tangent part for each seed.
@@ -217,7 +219,7 @@ impl<'p> Expander<'p> {
         self.context.b.push_block();
         let seeds = self.seeds_at(&parts.seeds, index, span);
         let mut functions = std::mem::take(&mut self.split);
-        let forward = self.with_seeds(&lambda, &seeds, span);
+        let forward = self.with_seeds(&lambda, &seeds, Beside::Tangent, span);
         let (primal, tangents) = Split::new(forward, &mut functions).block(&lambda.body, &vec![true; lambda.results.len()]);
         self.split = functions;
         let types: Vec<Type> = tangents.iter().map(|tangent| self.context.type_of(tangent)).collect();
@@ -232,7 +234,7 @@ impl<'p> Expander<'p> {
         self.bind(&statement.binders, values, span);
     }
 
-    fn seeds_at(&mut self, seeds: &[Atom], index: chadwick_core::Var, span: Span) -> Vec<Atom> {
+    pub(crate) fn seeds_at(&mut self, seeds: &[Atom], index: chadwick_core::Var, span: Span) -> Vec<Atom> {
         seeds
             .iter()
             .map(|seed| self.context.emit_one(Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] }, span))

@@ -5,7 +5,9 @@
 
 use chadwick_core::prim::Derivative;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
-use chadwick_core::{Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Program, Statement, Var};
+use chadwick_core::{
+    Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Mode, Op, Program, Statement, Var,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -302,7 +304,10 @@ impl Graph {
             Op::Differentiate(parts) => {
                 self.pairwise(&parts.args, &parts.function.params);
                 self.block(&parts.function.body);
-                self.anything(&statement.op, binders);
+                // Which numbers depend on which is no smooth function of them.
+                if parts.mode != Mode::Dependencies {
+                    self.anything(&statement.op, binders);
+                }
             }
             Op::Custom(custom) => self.custom(custom, binders),
             Op::WithAccumulators { body, .. } => {

@@ -4,17 +4,20 @@
 //! their results first and then the tangents of those results that are active. Which variables are active is known beforehand.
 
 use crate::context::{Applied, Context};
+use crate::dependencies::Beside;
 use chadwick_core::prim::Derivative;
 use chadwick_core::{Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, Op, Statement, Type, Var};
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Functions with tangents, by which arguments have them.
-pub type ForwardFunctions = FxHashMap<(FunctionId, Vec<bool>), FunctionId>;
+/// Functions with tangents, by what these are and which arguments have them.
+pub type ForwardFunctions = FxHashMap<(FunctionId, Beside, Vec<bool>), FunctionId>;
 
 pub struct Forward<'c, 'p> {
     pub context: &'c mut Context<'p>,
     pub functions: &'c mut ForwardFunctions,
+    /// What stands beside an active number.
+    pub beside: Beside,
     pub active: FxHashSet<Var>,
     pub tangents: FxHashMap<Var, Atom>,
 }
@@ -129,15 +132,10 @@ impl Forward<'_, '_> {
                 let mut total: Option<Atom> = None;
                 for (derivative, arg) in op.derivatives().iter().zip(args) {
                     let Some(incoming) = self.tangent(arg).filter(|_| *derivative != Derivative::Zero) else { continue };
-                    let part = self.context.pass(
-                        derivative,
-                        &incoming,
-                        &Applied { op: *op, operands: args, result: &result },
-                        op.result(),
-                        span,
-                    );
+                    let applied = Applied { op: *op, operands: args, result: &result };
+                    let part = self.context.pass_beside(self.beside, derivative, &incoming, &applied, span);
                     total = match (total, part) {
-                        (Some(total), Some(part)) => Some(self.context.sum(total, part, span)),
+                        (Some(total), Some(part)) => Some(self.context.join(self.beside, total, part, span)),
                         (total, part) => total.or(part),
                     };
                 }
@@ -242,6 +240,7 @@ impl Forward<'_, '_> {
             Op::Accumulate { handle, path, value } => {
                 self.context.push_statement(statement.clone());
                 if let (Some(handle), Some(value)) = (self.tangent(handle), self.tangent(value)) {
+                    let value = self.context.addend(self.beside, value, span);
                     let op = Op::Accumulate { handle, path: path.clone(), value };
                     self.context.push_statement(Statement { binders: Vec::new(), op, span });
                 }
@@ -416,7 +415,7 @@ impl Forward<'_, '_> {
 
     /// The function with tangents for the masked arguments and results.
     fn function(&mut self, function: FunctionId, mask: &[bool], results: &[bool]) -> FunctionId {
-        let key = (function, mask.to_vec());
+        let key = (function, self.beside, mask.to_vec());
         if let Some(known) = self.functions.get(&key) {
             return *known;
         }
@@ -437,11 +436,11 @@ impl Forward<'_, '_> {
             .collect();
         let params = [lambda.params.clone(), tangent_params].concat();
         let types = widened_by(&lambda.results, results);
-        let name = Name::from(format!("{}_jvp", source.name));
+        let name = Name::from(format!("{}_{}", source.name, self.beside.name()));
         let target = self.context.reserve(name, params, types, source.span);
         self.functions.insert(key, target);
         let active = self.context.active_variables(&lambda.body, tangents.keys().copied(), false);
-        let mut inner = Forward { context: self.context, functions: self.functions, active, tangents };
+        let mut inner = Forward { context: self.context, functions: self.functions, beside: self.beside, active, tangents };
         let body = inner.block(&lambda.body, results);
         self.context.b.program_mut().functions[target.0 as usize].body = body;
         target
@@ -455,7 +454,10 @@ impl Forward<'_, '_> {
                 let results = self.apply(&function, &custom.args, span);
                 let tangents: Vec<Atom> = custom.args.iter().map(|arg| self.tangent_or_zero(arg, span)).collect();
                 let rule = self.context.copy_lambda(&custom.rule);
-                let derivative = self.apply(&rule, &[custom.args.clone(), tangents].concat(), span);
+                let derivative = match self.beside {
+                    Beside::Tangent => self.apply(&rule, &[custom.args.clone(), tangents].concat(), span),
+                    Beside::Set | Beside::Paths => self.through_rule(&rule, &custom.args, tangents, span),
+                };
                 self.context.push_statement(Statement { binders: statement.binders.clone(), op: Op::Copy(results), span });
                 for (binder, tangent) in statement.binders.iter().zip(derivative) {
                     self.set(binder, Some(tangent));
@@ -490,6 +492,19 @@ impl Forward<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Which results of a rule depend on the tangents that it is given, whatever these are: the rule is linear in them.
+    fn through_rule(&mut self, rule: &Lambda, args: &[Atom], sets: Vec<Atom>, span: Span) -> Vec<Atom> {
+        let zeros: Vec<Atom> = args.iter().map(|arg| self.context.zero_like(arg, span)).collect();
+        let (_, directions) = rule.params.split_at(args.len().min(rule.params.len()));
+        for (param, arg) in rule.params.iter().zip([args, &zeros].concat()) {
+            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg]), span });
+        }
+        let tangents: FxHashMap<Var, Atom> = directions.iter().map(|param| param.var).zip(sets).collect();
+        let active = self.context.active_variables(&rule.body, tangents.keys().copied(), false);
+        let mut inner = Forward { context: self.context, functions: self.functions, beside: self.beside, active, tangents };
+        inner.inline(&rule.body, &vec![true; rule.results.len()]).split_off(rule.results.len())
     }
 
     /// Emits a lambda's body for the given arguments, without tangents.

@@ -2,6 +2,7 @@
 
 mod activity;
 mod context;
+mod dependencies;
 mod directions;
 mod dual;
 mod expand;

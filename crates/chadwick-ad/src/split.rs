@@ -4,6 +4,7 @@
 //! part of a nested body reads of that body is found as its free variables and recorded ([`crate::tape`]). A statement without a rule here
 //! stands in both parts: as it is, and widened by [`crate::forward`].
 
+use crate::dependencies::Beside;
 use crate::forward::Forward;
 use crate::tape::{Kept, Needs, any_sizes};
 use chadwick_core::visit::{free_variables, op_free_variables};
@@ -13,8 +14,8 @@ use chadwick_core::{
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Functions in two parts, by which arguments have tangents; absent while one is being made, and for those that cannot be split.
-pub type SplitFunctions = FxHashMap<(FunctionId, Vec<bool>), Option<SplitFunction>>;
+/// Functions in two parts, by what stands beside numbers and which arguments have it; absent while one is being made, and for those that cannot be split.
+pub type SplitFunctions = FxHashMap<(FunctionId, Beside, Vec<bool>), Option<SplitFunction>>;
 
 /// The primal part gives what is kept behind its results; the tangent part takes that, and tangents.
 #[derive(Clone)]
@@ -328,16 +329,17 @@ impl<'c, 'p> Split<'c, 'p> {
         vec![statement.clone()]
     }
 
-    /// Addition for the wanted components.
+    /// Addition of what stands beside the wanted components.
     fn addition_of(&mut self, op: &Lambda, wanted: &[bool], span: Span) -> Lambda {
         let types = op.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone());
         let types: Vec<Type> = types.collect();
+        let beside = self.forward.beside;
         let context = &mut *self.forward.context;
         let left: Vec<Binder> = types.iter().map(|ty| context.fresh("", ty.clone())).collect();
         let right: Vec<Binder> = types.iter().map(|ty| context.fresh("", ty.clone())).collect();
         let body = context.block(|context| {
             let pairs = left.iter().zip(&right);
-            pairs.map(|(left, right)| context.sum(Atom::Var(left.var), Atom::Var(right.var), span)).collect()
+            pairs.map(|(left, right)| context.join(beside, Atom::Var(left.var), Atom::Var(right.var), span)).collect()
         });
         Lambda { params: [left, right].concat(), results: types, body }
     }
@@ -418,7 +420,7 @@ impl<'c, 'p> Split<'c, 'p> {
 
     /// The function in two parts. A recursive one is not split: what it keeps has no end.
     fn function(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> Option<SplitFunction> {
-        let key = (function, mask.to_vec());
+        let key = (function, self.forward.beside, mask.to_vec());
         if let Some(known) = self.functions.get(&key) {
             return known.clone();
         }
@@ -428,6 +430,7 @@ impl<'c, 'p> Split<'c, 'p> {
             return None;
         }
         let lambda = Lambda { params: source.params, results: source.results, body: source.body };
+        let beside = self.forward.beside;
         let context = &mut *self.forward.context;
         let lambda = context.copy_lambda(&lambda);
         let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
@@ -439,7 +442,7 @@ impl<'c, 'p> Split<'c, 'p> {
         }
         let active = context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let outer_shapes = std::mem::take(&mut context.shapes);
-        let forward = Forward { context, functions: &mut *self.forward.functions, active, tangents };
+        let forward = Forward { context, functions: &mut *self.forward.functions, beside, active, tangents };
         let mut inner = Split::new(forward, &mut *self.functions);
         let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
         let parts = inner.repeated(&lambda.body, wanted, &params, &[]).filter(|_| !inner.is_stuck);

@@ -339,6 +339,25 @@ pub enum Mode {
     Jmp,
     /// Many cotangents.
     Mjp,
+    /// Which results depend on which arguments, for many assignments of sets to the arguments' numbers: a seed has the shape of an
+    /// argument, with a set (a `u64` whose bits below [`SET_BITS`] are its members) for each number, and a number of a result gets the
+    /// union of the sets of all numbers on which it depends. That is forward mode with union for addition.
+    Dependencies,
+}
+
+/// How many members a set can have in [`Mode::Dependencies`].
+pub const SET_BITS: u32 = 60;
+
+impl Mode {
+    /// Whether seeds and results have one more axis in front.
+    pub fn is_many(self) -> bool {
+        matches!(self, Mode::Jmp | Mode::Mjp | Mode::Dependencies)
+    }
+
+    /// Whether derivatives go from results to arguments.
+    pub fn is_reverse(self) -> bool {
+        matches!(self, Mode::Vjp | Mode::Mjp)
+    }
 }
 
 /// The derivative of `function` at `args`, applied to `seeds`. Binds the function's results first if `with_primal`, then the
@@ -350,7 +369,7 @@ pub struct Differentiate {
     pub function: Lambda,
     pub args: Vec<Atom>,
     pub seeds: Vec<Atom>,
-    /// How many seeds there are, in [`Mode::Jmp`] and [`Mode::Mjp`].
+    /// How many seeds there are, where there may be many.
     pub count: Option<Atom>,
     pub unroll: bool,
 }

@@ -463,9 +463,23 @@ fn loop_types(env: &dyn TypeEnvironment, the_loop: &Loop) -> TypingResult<Vec<Ty
     Ok(types)
 }
 
-/// Types with one more axis in front, for [`Mode::Jmp`] and [`Mode::Mjp`].
+/// Types with one more axis in front, for modes with many seeds.
 pub fn with_seed_axis(types: &[Type]) -> Vec<Type> {
     types.iter().map(|ty| ty.clone().array([Dim::Any])).collect()
+}
+
+/// The types of values that have a set for each number of other values, for [`Mode::Dependencies`].
+pub fn set_types(types: &[Type]) -> TypingResult<Vec<Type>> {
+    let set = |ty: &Type| match ty {
+        Type::Prim(Prim::Bool) => Err(String::from("dependencies of a boolean")),
+        Type::Prim(_) => Ok(Type::Prim(Prim::U64)),
+        Type::Array(array) => match array.element {
+            Element::Prim(prim) if prim != Prim::Bool => Ok(Type::Prim(Prim::U64).array(array.dims.clone())),
+            _ => Err(String::from("dependencies of an array whose elements are no numbers")),
+        },
+        _ => Err(String::from("dependencies of a value that is neither a number nor an array of numbers")),
+    };
+    types.iter().map(set).collect()
 }
 
 fn differentiate_types(env: &dyn TypeEnvironment, differentiate: &Differentiate) -> TypingResult<Vec<Type>> {
@@ -477,9 +491,10 @@ fn differentiate_types(env: &dyn TypeEnvironment, differentiate: &Differentiate)
         Mode::Vjp => (results.clone(), params),
         Mode::Jmp => (with_seed_axis(&params), with_seed_axis(results)),
         Mode::Mjp => (with_seed_axis(results), with_seed_axis(&params)),
+        Mode::Dependencies => (with_seed_axis(&set_types(&params)?), with_seed_axis(&set_types(results)?)),
     };
     expect_types("seed", &atom_types(env, &differentiate.seeds)?, &seeds)?;
-    let many = matches!(differentiate.mode, Mode::Jmp | Mode::Mjp);
+    let many = differentiate.mode.is_many();
     match &differentiate.count {
         Some(count) if many => expect_integer(env, "the number of seeds", count)?,
         None if !many => {}

@@ -225,7 +225,7 @@ impl Generator {
             25 => Op::Recompute(self.block(d)),
             26 => Op::Trace { tag: self.name().into(), args: self.atoms() },
             27 | 28 => Op::Differentiate(Box::new(Differentiate {
-                mode: [Mode::Jvp, Mode::Vjp, Mode::Jmp, Mode::Mjp][self.random.below(4)],
+                mode: [Mode::Jvp, Mode::Vjp, Mode::Jmp, Mode::Mjp, Mode::Dependencies][self.random.below(5)],
                 with_primal: self.random.flag(),
                 function: self.lambda(d),
                 args: self.atoms(),

@@ -42,6 +42,8 @@ pub(crate) enum Tangent {
     Forward(Value),
     /// Index of the number's slot on the tape of its level.
     Reverse(u32),
+    /// The inputs on which the number depends, as the bits of a set.
+    Inputs(u64),
 }
 
 #[derive(Debug)]

@@ -105,6 +105,7 @@ impl Lowerer<'_> {
             "jmp2" => self.differentiate(Mode::Jmp, true, call),
             "mjp" => self.differentiate(Mode::Mjp, false, call),
             "mjp2" => self.differentiate(Mode::Mjp, true, call),
+            "dependencies" => self.differentiate(Mode::Dependencies, false, call),
             "with_vjp" => self.custom(CustomKind::Vjp, call),
             "with_jvp" => self.custom(CustomKind::Jvp, call),
             "with_vjp_tape" => {
@@ -368,7 +369,7 @@ impl Lowerer<'_> {
 
     fn differentiate(&mut self, mode: Mode, with_primal: bool, call: Call) -> Value {
         let span = call.span;
-        let [from, to] = call.types.as_slice() else { return Value::Atoms(Vec::new()) };
+        let [from, to, ..] = call.types.as_slice() else { return Value::Atoms(Vec::new()) };
         let (from, to) = (from.clone(), to.clone());
         let mut args = call.args.into_iter();
         let Some(function) = args.next() else { return Value::Atoms(Vec::new()) };
@@ -377,13 +378,15 @@ impl Lowerer<'_> {
         let (args, mut seeds) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
         let count = match mode {
             Mode::Jvp | Mode::Vjp => None,
-            Mode::Jmp | Mode::Mjp => match (call.sizes.first().filter(|size| **size != UNKNOWN), seeds.first()) {
-                (Some(size), _) => Some(size.clone()),
-                (None, Some(seed)) => Some(self.dim(seed.clone(), 0, span)),
-                (None, None) => Some(Atom::i64(0)),
-            },
+            Mode::Jmp | Mode::Mjp | Mode::Dependencies => {
+                match (call.sizes.first().filter(|size| **size != UNKNOWN), seeds.first()) {
+                    (Some(size), _) => Some(size.clone()),
+                    (None, Some(seed)) => Some(self.dim(seed.clone(), 0, span)),
+                    (None, None) => Some(Atom::i64(0)),
+                }
+            }
         };
-        let (seed_type, result_type) = if matches!(mode, Mode::Jmp) { (&from, &to) } else { (&to, &from) };
+        let (seed_type, result_type) = if mode.is_reverse() { (&to, &from) } else { (&from, &to) };
         if let Some(count) = &count {
             seeds = self.each_leaf(seeds, seed_type, count, Lowerer::load_element, span);
         }
@@ -394,6 +397,13 @@ impl Lowerer<'_> {
             Mode::Vjp => from_types,
             Mode::Jmp => chadwick_core::typing::with_seed_axis(&to_types),
             Mode::Mjp => chadwick_core::typing::with_seed_axis(&from_types),
+            Mode::Dependencies => match chadwick_core::typing::set_types(&to_types) {
+                Ok(types) => chadwick_core::typing::with_seed_axis(&types),
+                Err(problem) => {
+                    self.error("E0302", span, problem, "the function takes and gives arrays of numbers");
+                    return Value::Atoms(vec![UNKNOWN]);
+                }
+            },
         };
         let types = if with_primal { [to_types, derivative].concat() } else { derivative };
         let unroll = self.unroll;

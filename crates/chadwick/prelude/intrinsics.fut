@@ -122,6 +122,8 @@ module type intrinsics = {
   val jmp2 'a 'b [n] : (a -> b) -> a -> [n]a -> (b, [n]b)
   val mjp 'a 'b [n] : (a -> b) -> a -> [n]b -> [n]a
   val mjp2 'a 'b [n] : (a -> b) -> a -> [n]b -> (b, [n]a)
+  -- For sets (bits below 60) at the numbers of the argument, the union of those on which each number of the result depends.
+  val dependencies 'a 'b 's 't [k] : (a -> b) -> a -> [k]s -> [k]t
   val with_vjp 'a 'b : (a -> b) -> (b -> b -> a) -> a -> b
   val with_vjp_tape 'a 'b 'c : (a -> (c, b)) -> ((c, b) -> a) -> a -> b
   val with_jvp 'a 'b : (a -> b) -> (a -> a -> b) -> a -> b

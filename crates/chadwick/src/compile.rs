@@ -48,6 +48,7 @@ const PRELUDE: &[(&str, &str)] = &[
     ("<prelude/intrinsics.fut>", include_str!("../prelude/intrinsics.fut")),
     ("<prelude/arrays.fut>", include_str!("../prelude/arrays.fut")),
     ("<prelude/numbers.fut>", include_str!("../prelude/numbers.fut")),
+    ("<prelude/sparse.fut>", include_str!("../prelude/sparse.fut")),
 ];
 
 /// Library modules that ship with the compiler, by the end of their path.

@@ -267,9 +267,11 @@ pub(crate) fn derivative_entry(
     let names: Vec<_> = original.params.iter().map(|param| program.var_names[param.var.0 as usize].clone()).collect();
     let types: Vec<Type> = original.params.iter().map(|param| param.ty.clone()).collect();
     let by: Vec<Type> = wrt.iter().map(|at| types.get(*at).cloned()).collect::<Option<_>>()?;
+    // An entry point takes one seed.
     let (seed_types, derivative_types) = match mode {
-        Mode::Jvp | Mode::Jmp => (&by, &results),
-        Mode::Vjp | Mode::Mjp => (&results, &by),
+        Mode::Jvp => (&by, &results),
+        Mode::Vjp => (&results, &by),
+        Mode::Jmp | Mode::Mjp | Mode::Dependencies => return None,
     };
     let all_results: Vec<Type> = results.iter().chain(derivative_types).cloned().collect();
     let value = |name: &str, ty: &Type| EntryValue {

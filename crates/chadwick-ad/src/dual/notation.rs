@@ -6,7 +6,7 @@
 use super::Rung;
 use crate::flow::Flows;
 use chadwick_core::prim::{Derivative, Partial};
-use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Mode, Op, PrimOp, Program, Statement, Type, Var};
+use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op, PrimOp, Program, Statement, Type, Var};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ pub fn in_notation(program: &Program, rung: Rung) -> String {
 fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
     for statement in &block.statements {
         if let Op::Differentiate(parts) = &statement.op
-            && matches!(parts.mode, Mode::Vjp | Mode::Mjp)
+            && parts.mode.is_reverse()
         {
             roots.push(parts);
         }

@@ -79,6 +79,7 @@ impl Parser {
             "vjp" => self.differentiate(Mode::Vjp),
             "jmp" => self.differentiate(Mode::Jmp),
             "mjp" => self.differentiate(Mode::Mjp),
+            "dependencies" => self.differentiate(Mode::Dependencies),
             "custom" => self.custom(),
             "with_acc" => {
                 let (handles, init) = self.initialised()?;

@@ -594,6 +594,7 @@ impl Printer<'_> {
             Mode::Vjp => "vjp ",
             Mode::Jmp => "jmp ",
             Mode::Mjp => "mjp ",
+            Mode::Dependencies => "dependencies ",
         })?;
         if it.with_primal {
             self.write_str("with_primal ")?;

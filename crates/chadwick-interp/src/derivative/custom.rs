@@ -118,11 +118,15 @@ impl Machine {
         level: u64,
     ) -> Outcome<Vec<Value>> {
         let mut rule_args = below;
+        let mut sets = false;
         for arg in args {
             rule_args.push(structure::map(arg, &mut |leaf| {
+                sets |= matches!(leaf, Value::Active(active) if active.level == level && matches!(active.tangent, Tangent::Inputs(_)));
                 Ok(match leaf {
                     Value::Active(active) if active.level == level => match &active.tangent {
                         Tangent::Forward(tangent) => tangent.clone(),
+                        // The rule is linear in the tangents: what its results depend on is the same for all.
+                        Tangent::Inputs(set) => Value::active(level, zero_like(leaf), Tangent::Inputs(*set)),
                         Tangent::Reverse(_) => return malformed("a tape slot in forward mode"),
                     },
                     other => zero_like(other),
@@ -135,7 +139,14 @@ impl Machine {
             lifted.push(structure::zip(result, tangent, &mut |result, tangent| {
                 Ok(match result.prim() {
                     Some(Prim::Bool) | None => result.clone(),
-                    Some(_) => Value::active(level, result.clone(), Tangent::Forward(tangent.clone())),
+                    Some(_) => match tangent {
+                        Value::Active(active) if active.level == level => match active.tangent {
+                            Tangent::Inputs(set) => Value::active(level, result.clone(), Tangent::Inputs(set)),
+                            _ => return malformed("a tangent at its own level"),
+                        },
+                        _ if sets => result.clone(),
+                        tangent => Value::active(level, result.clone(), Tangent::Forward(tangent.clone())),
+                    },
                 })
             })?);
         }

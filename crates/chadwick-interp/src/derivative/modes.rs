@@ -1,4 +1,4 @@
-//! The four modes: one or many tangents, one or many cotangents.
+//! The modes: one or many tangents, one or many cotangents, many sets of inputs.
 
 use super::scalar::is_zero;
 use super::structure;
@@ -8,6 +8,7 @@ use crate::code::{Code, DifferentiateSpec};
 use crate::error::{ErrorKind, Outcome, fail, malformed};
 use crate::machine::Machine;
 use crate::value::{Tangent, Value};
+use chadwick_core::typing::set_types;
 use chadwick_core::{Const, Element, Mode, Prim, Type};
 use std::rc::Rc;
 
@@ -47,7 +48,7 @@ impl Machine {
                 let cotangent = self.backward(&recorded, &seeds)?;
                 Ok((recorded.results, cotangent))
             }
-            Mode::Jmp | Mode::Mjp => {
+            Mode::Jmp | Mode::Mjp | Mode::Dependencies => {
                 let count = match count.and_then(|count| count.as_scalar()) {
                     Some(Const::I64(count)) => count.max(0),
                     _ => return malformed("a number of seeds that is no i64"),
@@ -58,6 +59,7 @@ impl Machine {
                 }
                 match spec.mode {
                     Mode::Jmp => self.many_forward(spec, captures, &args, &seeds, count),
+                    Mode::Dependencies => self.dependencies(spec, captures, &args, &seeds, count),
                     _ => self.many_backward(spec, captures, args, &seeds, count),
                 }
             }
@@ -99,7 +101,7 @@ impl Machine {
                 Ok(match leaf {
                     Value::Active(active) if active.level == level => match &active.tangent {
                         Tangent::Forward(tangent) => positive_zero(tangent),
-                        Tangent::Reverse(_) => return malformed("a tape slot in forward mode"),
+                        Tangent::Reverse(_) | Tangent::Inputs(_) => return malformed("no tangent in forward mode"),
                     },
                     other => zero_like(other),
                 })
@@ -223,6 +225,52 @@ impl Machine {
         let shapes: Vec<Value> = primals.clone();
         let derivative = self.finish_each(gathered, &spec.results, &shapes, count)?;
         Ok((primals, derivative))
+    }
+
+    /// For each seed, the sets of the inputs on which the numbers of the results depend.
+    fn dependencies(
+        &mut self,
+        spec: &DifferentiateSpec,
+        captures: Vec<Value>,
+        args: &[Value],
+        seeds: &[Value],
+        count: i64,
+    ) -> Outcome<(Vec<Value>, Vec<Value>)> {
+        let types = match set_types(&spec.results) {
+            Ok(types) => types,
+            Err(problem) => return malformed(&problem),
+        };
+        let shapes = self.run(&spec.function, captures.clone(), args.to_vec())?;
+        let mut gathered = self.gather(&types, count)?;
+        for at in 0..count {
+            let level = self.fresh_level();
+            let mut lifted = Vec::with_capacity(args.len());
+            for (arg, seed) in args.iter().zip(nth(seeds, at)?) {
+                lifted.push(structure::zip(arg, &seed, &mut |arg, seed| {
+                    self.check_memory(0)?;
+                    Ok(match seed.as_scalar() {
+                        Some(Const::U64(set)) if set != 0 => Value::active(level, arg.clone(), Tangent::Inputs(set)),
+                        _ => arg.clone(),
+                    })
+                })?);
+            }
+            let results = self.run(&spec.function, captures.clone(), lifted)?;
+            let mut sets = Vec::with_capacity(results.len());
+            for result in &results {
+                sets.push(structure::map_to(result, Prim::U64, &mut |leaf| {
+                    Ok(Value::Scalar(Const::U64(match leaf {
+                        Value::Active(active) if active.level == level => match active.tangent {
+                            Tangent::Inputs(set) => set,
+                            _ => return malformed("a number without a set of inputs"),
+                        },
+                        _ => 0,
+                    })))
+                })?);
+            }
+            self.push_each(&mut gathered, sets)?;
+        }
+        let derivative = self.finish_each(gathered, &types, &shapes, count)?;
+        Ok((shapes, derivative))
     }
 
     fn many_backward(

@@ -85,6 +85,7 @@ impl Machine {
         let primal = self.apply(op, lower)?;
         self.counters.differentiated_operations += 1;
         let mut tangent: Option<Value> = None;
+        let mut inputs = 0;
         let mut contributions: [Option<Contribution>; 3] = [None, None, None];
         let mut recorded = false;
         for ((at, arg), derivative) in args.iter().enumerate().zip(derivatives) {
@@ -117,7 +118,20 @@ impl Machine {
                     contributions[at] = Some(Contribution { parent: *slot, factor });
                     recorded = true;
                 }
+                Tangent::Inputs(set) => {
+                    let passes = match derivative {
+                        Derivative::Zero => false,
+                        Derivative::One | Derivative::MinusOne | Derivative::Convert => true,
+                        Derivative::Scale(partial) => self.partial_or_none(partial, lower, &primal)?.is_some(),
+                    };
+                    if passes {
+                        inputs |= set;
+                    }
+                }
             }
+        }
+        if inputs != 0 {
+            return Ok(Value::active(top, primal, Tangent::Inputs(inputs)));
         }
         if recorded {
             let slot = self.record(top, contributions.into_iter().flatten())?;
@@ -226,6 +240,7 @@ impl Machine {
         let primal = self.guarded_product(&tangent_below, &partial_below)?;
         self.counters.differentiated_operations += 1;
         let mut forward: Option<Value> = None;
+        let mut inputs = 0;
         let mut contributions: [Option<Contribution>; 2] = [None, None];
         // Where the tangent is zero, the derivative of the partial does not matter either.
         let sides = [(tangent, &partial_below, false), (partial, &tangent_below, is_zero(&tangent_below))];
@@ -245,7 +260,11 @@ impl Machine {
                 Tangent::Reverse(slot) => {
                     contributions[at] = Some(Contribution { parent: *slot, factor: Factor::Scale(other.clone()) });
                 }
+                Tangent::Inputs(set) => inputs |= set,
             }
+        }
+        if inputs != 0 {
+            return Ok(Value::active(top, primal, Tangent::Inputs(inputs)));
         }
         if contributions.iter().any(Option::is_some) {
             let slot = self.record(top, contributions.into_iter().flatten())?;

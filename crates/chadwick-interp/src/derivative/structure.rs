@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::error::{ErrorKind, Outcome, fail};
 use crate::machine::Machine;
 use crate::value::{Tangent, Value};
+use chadwick_core::Prim;
 use std::rc::Rc;
 
 /// What is left to do in a walk that rebuilds a value.
@@ -138,6 +139,19 @@ fn numbers(array: &ArrayValue, other: Option<&Rc<ArrayValue>>, leaf: Leaf<'_>) -
 /// Rebuilds a value with every scalar replaced.
 pub(crate) fn map(value: &Value, leaf: &mut dyn FnMut(&Value) -> Outcome<Value>) -> Outcome<Value> {
     rebuild(value, None, Functions::Refuse, Plain::Visit, &mut |value, _| leaf(value))
+}
+
+/// A number, or an array of numbers, with every number replaced by one of the type.
+pub(crate) fn map_to(value: &Value, prim: Prim, leaf: &mut dyn FnMut(&Value) -> Outcome<Value>) -> Outcome<Value> {
+    let Value::Array(array) = value else { return leaf(value) };
+    let mut buffer = Buffer::of_prim(prim);
+    if buffer.reserve(array.len()).is_err() {
+        return crate::error::memory_exceeded();
+    }
+    for offset in array.offsets() {
+        buffer.push(leaf(&array.buffer().get(offset))?);
+    }
+    Ok(Value::Array(Rc::new(ArrayValue::new(Shape::new(array.shape()), buffer))))
 }
 
 /// Rebuilds a value from pairs of scalars at the same place; the second value must have the form of the first.

@@ -284,6 +284,8 @@ impl Shapes {
                         self.atoms_meet(&parts.seeds, &parts.function.body.results);
                         self.pairwise(&parts.args, derivative);
                     }
+                    // Sets are numbers.
+                    chadwick_core::Mode::Dependencies => {}
                 }
             }
             Op::Custom(parts) => {

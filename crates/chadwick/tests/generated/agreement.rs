@@ -20,13 +20,18 @@ impl<S: Scalar> Subject<S> {
     }
 
     pub fn by(engine: Engine, program: &Program, element: Element) -> Result<Subject<S>, Failure> {
-        let compiled = Compiled::by(engine, &program.source(element))?;
+        Subject::with_entries(engine, program, element, "")
+    }
+
+    /// The same with more entry points.
+    pub fn with_entries(engine: Engine, program: &Program, element: Element, entries: &str) -> Result<Subject<S>, Failure> {
+        let compiled = Compiled::by(engine, &format!("{}{entries}", program.source(element)))?;
         let (numbers, integers) = program.input(element);
         Ok(Subject { compiled, numbers: numbers.into_iter().map(S::from_f64).collect(), integers })
     }
 
     /// Calls an entry point at the input; `rest` are the arguments behind it.
-    fn call(&mut self, entry: &'static str, rest: Vec<Value>) -> Result<Vec<Vec<S>>, Failure> {
+    pub fn call(&mut self, entry: &'static str, rest: Vec<Value>) -> Result<Vec<Vec<S>>, Failure> {
         let numbers = self.numbers.clone();
         self.call_at(entry, &numbers, rest)
     }
@@ -79,7 +84,7 @@ fn one<T>(results: Vec<Vec<T>>) -> Result<Vec<T>, Failure> {
     Ok(result)
 }
 
-fn two<T>(results: Vec<Vec<T>>) -> Result<(Vec<T>, Vec<T>), Failure> {
+pub fn two<T>(results: Vec<Vec<T>>) -> Result<(Vec<T>, Vec<T>), Failure> {
     let [first, second] = <[Vec<T>; 2]>::try_from(results).map_err(|_| Failure::new("gives two results", ""))?;
     Ok((first, second))
 }
@@ -209,12 +214,12 @@ pub fn engine_agrees<S: Scalar>(engine: Engine, program: &Program, element: Elem
     Ok(())
 }
 
-fn expect_same_bits<S: Scalar>(property: &'static str, found: &[S], wanted: &[S]) -> Result<(), Failure> {
+pub fn expect_same_bits<S: Scalar>(property: &'static str, found: &[S], wanted: &[S]) -> Result<(), Failure> {
     let same = found.len() == wanted.len() && found.iter().zip(wanted).all(|(x, y)| x.same_bits(*y));
     if same { Ok(()) } else { Err(Failure::new(property, format!("{found:?} is not {wanted:?}"))) }
 }
 
-fn expect_agree<S: Scalar>(property: &'static str, found: &[S], wanted: &[S]) -> Result<(), Failure> {
+pub fn expect_agree<S: Scalar>(property: &'static str, found: &[S], wanted: &[S]) -> Result<(), Failure> {
     let scale = largest(found).max(largest(wanted));
     let same = found.len() == wanted.len() && found.iter().zip(wanted).all(|(x, y)| x.agrees(*y, scale));
     if same { Ok(()) } else { Err(Failure::new(property, format!("{found:?} is not {wanted:?}"))) }

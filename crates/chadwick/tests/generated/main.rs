@@ -15,6 +15,7 @@ mod mutation;
 mod native;
 mod runs;
 mod scalar;
+mod sparse;
 
 use agreement::{Subject, agreement, engine_agrees};
 use chadwick::compile::{Engine, Rung};
@@ -51,6 +52,12 @@ fn fast_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
         engine_agrees::<i64>(Engine::ChadFast, program, Element::I64, report)
     });
     report.assert_meaningful();
+}
+
+#[test]
+fn sparse_jacobians_are_jacobians_and_have_one_pattern() {
+    let report = check_programs(Element::F64, programs(60), &|program, report| sparse::jacobians(program, report));
+    assert!(report.active * 4 > report.programs, "too few patterns have a place that is left out: {report:?}");
 }
 
 #[test]
