@@ -13,6 +13,7 @@ mod report;
 mod reverse;
 mod saved;
 mod seeds;
+mod sparse;
 mod split;
 mod tape;
 
