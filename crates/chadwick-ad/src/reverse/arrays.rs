@@ -6,7 +6,9 @@
 use super::{Cotangent, Cotangents, Reverse};
 use crate::tape::any_sizes;
 use chadwick_core::visit::free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
+};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
@@ -329,7 +331,10 @@ impl Reverse<'_, '_> {
         let mut replace: Vec<(Var, Atom)> =
             split.space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
         replace.extend(self.context.read_tapes(&split.saved, tapes, &split.boxed, &indices, span));
-        let whole = Block { statements: [split.again.clone(), split.dual.statements.clone()].concat(), results: split.dual.results.clone() };
+        let whole = Block {
+            statements: [split.again.clone(), split.dual.statements.clone()].concat(),
+            results: split.dual.results.clone(),
+        };
         let copy = self.context.copy_block(&whole, replace);
         copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
         let body = self.context.b.pop_block(copy.results);

@@ -185,7 +185,8 @@ impl Reverse<'_, '_> {
         let results = parts.iter().map(|part| Atom::Var(part.var)).collect();
         let types = parts.iter().map(|part| part.ty.clone()).collect();
         let vars: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
-        let otherwise = self.context.block(|context| vars.iter().map(|var| context.zero_cotangent(&Atom::Var(*var), span)).collect());
+        let otherwise =
+            self.context.block(|context| vars.iter().map(|var| context.zero_cotangent(&Atom::Var(*var), span)).collect());
         let arms = vec![Arm { tag, binders: parts, body: Block { statements: Vec::new(), results } }];
         let op = Op::Match { scrutinee: value, arms, otherwise: Some(otherwise) };
         let payload = self.context.b.push(op, types, span);
