@@ -171,7 +171,7 @@ impl Context<'_> {
                 context.cotangent_to_value(&cotangent, &value, span)
             });
         }
-        let function = self.to_value_function(&ty, span);
+        let function = self.densification(&ty, span);
         self.emit_one(Op::Call { function, args: vec![cotangent.clone(), value.clone()] }, span)
     }
 
@@ -221,7 +221,7 @@ impl Context<'_> {
     }
 
     /// A function from a cotangent and its value to the cotangent in the form of the value.
-    fn to_value_function(&mut self, ty: &Type, span: Span) -> FunctionId {
+    fn densification(&mut self, ty: &Type, span: Span) -> FunctionId {
         if let Some(known) = self.sparse.to_values.get(ty) {
             return *known;
         }
