@@ -3,6 +3,7 @@
 use crate::flow::Flows;
 use crate::makings::Makings;
 use crate::report::{Note, NoteKind};
+use crate::sparse::Sparse;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
@@ -28,6 +29,7 @@ pub struct Context<'p> {
     zeros: FxHashMap<Type, FunctionId>,
     /// Functions that compare the structure of a value and a seed.
     pub(crate) structures: FxHashMap<Type, FunctionId>,
+    pub(crate) sparse: Sparse,
 }
 
 impl<'p> Context<'p> {
@@ -50,6 +52,7 @@ impl<'p> Context<'p> {
             additions: FxHashMap::default(),
             zeros: FxHashMap::default(),
             structures: FxHashMap::default(),
+            sparse: Sparse::default(),
         }
     }
 
@@ -288,7 +291,7 @@ impl<'p> Context<'p> {
         self.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
     }
 
-    /// A function that adds two values of a sum type, which must have the same constructor.
+    /// A function that adds two values of a sum type. They have the same constructor, unless one is a zero that says nothing else.
     fn addition(&mut self, ty: &Type, span: Span) -> FunctionId {
         if let Some(known) = self.additions.get(ty) {
             return *known;
@@ -298,9 +301,15 @@ impl<'p> Context<'p> {
         let function = self.reserve(Name::from("add"), params, vec![ty.clone()], span);
         self.additions.insert(ty.clone(), function);
         let constructors = typing::constructors(&self.b, ty).map(<[_]>::to_vec).unwrap_or_default();
+        let zero = self.zero_tag(ty);
         let body = self.block(|context| {
             let mut arms = Vec::new();
             for (tag, constructor) in constructors.iter().enumerate() {
+                if zero == Some(tag as u32) {
+                    let body = Block { statements: Vec::new(), results: vec![right.clone()] };
+                    arms.push(Arm { tag: tag as u32, binders: Vec::new(), body });
+                    continue;
+                }
                 let bind = |context: &mut Self| -> Vec<Binder> {
                     constructor.payload.iter().map(|ty| context.fresh("", ty.clone())).collect()
                 };

@@ -14,6 +14,7 @@ mod report;
 mod reverse;
 mod saved;
 mod seeds;
+mod sparse;
 mod split;
 mod tape;
 

@@ -4,17 +4,19 @@
 //! part of a nested body reads of that body is found as its free variables and recorded ([`crate::tape`]). A statement without a rule here
 //! stands in both parts: as it is, and widened by [`crate::forward`].
 
+mod recursive;
+
 use crate::dependencies::Beside;
 use crate::forward::Forward;
 use crate::tape::{Kept, Needs, any_sizes};
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Axis, Binder, Block, Dim, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,
+    Arm, Atom, Axis, Binder, Block, Dim, Function, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Functions in two parts, by what stands beside numbers and which arguments have it; absent while one is being made, and for those that cannot be split.
+/// Functions in two parts, by what stands beside numbers and which arguments have it; absent for those that cannot be split.
 pub type SplitFunctions = FxHashMap<(FunctionId, Beside, Vec<bool>), Option<SplitFunction>>;
 
 /// The primal part gives what is kept behind its results; the tangent part takes that, and tangents.
@@ -23,6 +25,15 @@ pub struct SplitFunction {
     primal: FunctionId,
     tangent: FunctionId,
     kept: Vec<Type>,
+}
+
+/// What a function in two parts takes and gives, but for what is kept.
+struct Signature<'a> {
+    source: &'a Function,
+    params: Vec<Binder>,
+    tangent_params: Vec<Binder>,
+    /// The types of the tangents that are wanted.
+    types: Vec<Type>,
 }
 
 pub struct Split<'c, 'p> {
@@ -418,56 +429,81 @@ impl<'c, 'p> Split<'c, 'p> {
         Some(vec![Statement { binders: [statement.binders.clone(), tapes].concat(), op, span }])
     }
 
-    /// The function in two parts. A recursive one is not split: what it keeps has no end.
+    /// The function in two parts, or nothing where one needs what cannot be kept.
     fn function(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> Option<SplitFunction> {
         let key = (function, self.forward.beside, mask.to_vec());
         if let Some(known) = self.functions.get(&key) {
             return known.clone();
         }
+        let before: FxHashSet<(FunctionId, Beside, Vec<bool>)> = self.functions.keys().cloned().collect();
         self.functions.insert(key.clone(), None);
         let source = self.forward.context.program().functions.get(function.0 as usize)?.clone();
         if source.params.iter().any(|param| matches!(param.ty, Type::Accumulator(_) | Type::Log(_))) {
             return None;
         }
-        let lambda = Lambda { params: source.params, results: source.results, body: source.body };
         let beside = self.forward.beside;
-        let context = &mut *self.forward.context;
-        let lambda = context.copy_lambda(&lambda);
+        let lambda = Lambda { params: source.params.clone(), results: source.results.clone(), body: source.body.clone() };
+        let lambda = self.forward.context.copy_lambda(&lambda);
         let mut tangents: FxHashMap<Var, Atom> = FxHashMap::default();
         let mut tangent_params = Vec::new();
+        let context = &mut *self.forward.context;
         for (param, _) in lambda.params.iter().zip(mask).filter(|(_, wanted)| **wanted) {
             let tangent = context.fresh(format!("{}_t", context.name(param.var)), any_sizes(&param.ty));
             tangents.insert(param.var, Atom::Var(tangent.var));
             tangent_params.push(tangent);
         }
+        let types = lambda.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
+        let signature = Signature { source: &source, params: lambda.params.clone(), tangent_params, types };
+        // Calls of itself must know what it will be.
+        let recursive = self.calls_itself(function).then(|| self.recursive_function(&signature));
+        if let Some((split, _)) = &recursive {
+            self.functions.insert(key.clone(), Some(split.clone()));
+        }
+        let context = &mut *self.forward.context;
         let active = context.active_variables(&lambda.body, tangents.keys().copied(), false);
         let outer_shapes = std::mem::take(&mut context.shapes);
         let forward = Forward { context, functions: &mut *self.forward.functions, beside, active, tangents };
         let mut inner = Split::new(forward, &mut *self.functions);
         let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
         let parts = inner.repeated(&lambda.body, wanted, &params, &[]).filter(|_| !inner.is_stuck);
+        self.forward.context.shapes = outer_shapes;
+        let Some((primal, tangent, needs)) = parts else {
+            if let Some((split, _)) = recursive {
+                self.abandon(&split, &before);
+            }
+            self.functions.insert(key, None);
+            return None;
+        };
+        let primal = Block { statements: primal, results: lambda.body.results.clone() };
+        let split = match recursive {
+            Some((split, tape)) => {
+                self.finish_recursive(&split, &tape, primal, tangent, needs, &signature);
+                split
+            }
+            None => self.finish(primal, tangent, needs, signature),
+        };
+        self.functions.insert(key, Some(split.clone()));
+        Some(split)
+    }
+
+    /// A function whose primal part gives what is kept as further results.
+    fn finish(&mut self, mut primal: Block, tangent: Block, needs: Needs, signature: Signature<'_>) -> SplitFunction {
         let context = &mut *self.forward.context;
-        context.shapes = outer_shapes;
-        let (primal, tangent, needs) = parts?;
+        let source = signature.source;
         let kept: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&context.var_type(*var))).collect();
-        let saved = needs.saved.iter().map(|var| Atom::Var(*var));
-        let body = Block { statements: primal, results: lambda.body.results.iter().cloned().chain(saved).collect() };
-        let results = [lambda.results.clone(), kept.clone()].concat();
-        let primal = context.reserve(format!("{}_primal", source.name).into(), lambda.params, results, source.span);
-        context.b.program_mut().functions[primal.0 as usize].body = body;
+        primal.results.extend(needs.saved.iter().map(|var| Atom::Var(*var)));
+        let results = [source.results.clone(), kept.clone()].concat();
+        let number = context.reserve(format!("{}_primal", source.name).into(), signature.params, results, source.span);
+        context.b.program_mut().functions[number.0 as usize].body = primal;
         let tapes: Vec<Binder> = kept.iter().map(|ty| context.fresh("tape", ty.clone())).collect();
         let replace = needs.saved.iter().zip(&tapes).map(|(var, tape)| (*var, Atom::Var(tape.var))).collect();
-        let types = lambda.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
         let name = format!("{}_tangent", source.name).into();
-        let number = context.reserve(name, [tapes, tangent_params].concat(), types, source.span);
+        let tangent_number = context.reserve(name, [tapes, signature.tangent_params].concat(), signature.types, source.span);
         context.b.push_block();
         let results = self.copied(needs, tangent, replace);
         let context = &mut *self.forward.context;
-        let body = context.b.pop_block(results);
-        context.b.program_mut().functions[number.0 as usize].body = body;
-        let split = SplitFunction { primal, tangent: number, kept };
-        self.functions.insert(key, Some(split.clone()));
-        Some(split)
+        context.b.program_mut().functions[tangent_number.0 as usize].body = context.b.pop_block(results);
+        SplitFunction { primal: number, tangent: tangent_number, kept }
     }
 
     /// `If` and `Match`: both parts take the same branch; what the tangents need of it goes through slots that all branches fill.

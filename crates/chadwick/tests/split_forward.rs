@@ -3,8 +3,25 @@
 use chadwick::Program;
 use chadwick::compile::Engine;
 
+/// Functions that call themselves and each other.
+const RECURSIVE: &str = r"
+type rec list = #nil | #cons f64 list
+def list_from [n] (at: i64) (x: [n]f64): list = if at == n then #nil else #cons (f64.exp x[at]) (list_from (at + 1) x)
+def first (l: list): f64 = match l case #nil -> 1 case #cons h _ -> f64.log (h + 2)
+def total (l: list): f64 = match l case #nil -> 1 case #cons h t -> f64.sin (h * first t) * f64.exp (total t)
+type rec tree = #leaf f64 | #node f64 tree tree
+def tree_from [n] (from: i64) (to: i64) (x: [n]f64): tree =
+  if to - from <= 1 then #leaf (f64.exp x[from])
+  else let middle = (from + to) / 2 in #node (f64.sin x[middle]) (tree_from from middle x) (tree_from middle to x)
+def product (t: tree): f64 = match t case #leaf a -> f64.log a case #node a l r -> f64.exp (a * product l) * f64.sin (product r)
+def rec even (n: i64) (a: f64): f64 = if n == 0 then a else f64.exp (0.1 * odd (n - 1) a) * f64.sin a
+and odd (n: i64) (a: f64): f64 = if n == 0 then 1 else f64.log (a * a + even (n - 1) (f64.sin a))
+def walk [n] (at: i64) (x: [n]f64): f64 = if at == n then 0 else f64.exp (f64.sin x[at] * walk (at + 1) x)
+def slopes [n] (at: i64) (x: [n]f64): f64 = if at == 0 then 1 else f64.sum (vjp (walk 0) x x[at]) * slopes (at - 1) x
+";
+
 /// `f` of an array of three numbers, one per line.
-const FUNCTIONS: [(&str, &str); 10] = [
+const FUNCTIONS: [(&str, &str); 14] = [
     ("elementwise", "map (\\a -> f64.exp (f64.sin a) * f64.log (a + 2)) x"),
     ("nested", "map (\\a -> f64.sum (map (\\b -> f64.exp (a * b)) x)) x"),
     ("matrix", "let m = map (\\a -> map (\\b -> f64.sin (a - b)) x) x in map (\\row -> f64.sum (map2 (*) row x)) m"),
@@ -14,11 +31,16 @@ const FUNCTIONS: [(&str, &str); 10] = [
     ("branches", "map (\\a -> if a > 0.2 then f64.exp a * x[0] else f64.log (a + 1) * f64.sin x[1]) x"),
     ("prefixes", "scan (+) 0 (map (\\a -> f64.exp a * a) x)"),
     ("histogram", "reduce_by_index (replicate n 0) (+) 0 (map (% 2) (iota n)) (map (\\a -> f64.exp (a * x[2])) x)"),
+    ("list", "let y = total (list_from 0 x) in map (* y) x"),
+    ("tree", "let y = product (tree_from 0 n x) in map (* y) x"),
+    ("mutual", "map (even 6) x"),
+    ("recursion over an array", "let y = walk 0 x in map (* y) x"),
     ("gradient", "vjp (\\x -> f64.sum (map (\\a -> f64.exp (a * x[0]) * f64.sin a) x)) x 1"),
 ];
 
 fn operations(body: &str, call: &str) -> (u64, Vec<chadwick::Value>) {
-    let source = format!("def f [n] (x: [n]f64): [n]f64 = {body}\nentry main [n] (x: [n]f64) (seeds: [][n]f64) = {call}");
+    let source =
+        format!("{RECURSIVE}\ndef f [n] (x: [n]f64): [n]f64 = {body}\nentry main [n] (x: [n]f64) (seeds: [][n]f64) = {call}");
     let program = Program::from_source(&source).unwrap_or_else(|error| panic!("{}", error.message()));
     let program = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
     let seeds = chadwick::Value::new([4, 3], vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.5, -1.0, 2.0]);
@@ -52,6 +74,17 @@ fn directions_together_are_directions_one_by_one() {
             chadwick::values::compare::difference(&together, &apart, &chadwick::values::compare::Tolerance::uniform(1e-12));
         assert_eq!(difference, None, "{name}");
     }
+}
+
+#[test]
+fn a_recursive_function_whose_accumulators_go_elsewhere_runs_anew() {
+    let body = "let y = slopes (n - 1) x in map (* y) x";
+    let ((_, together), (_, apart)) = (operations(body, "jmp f x seeds"), operations(body, "map (jvp f x) seeds"));
+    let tolerance = chadwick::values::compare::Tolerance::uniform(1e-12);
+    assert_eq!(chadwick::values::compare::difference(&together, &apart, &tolerance), None);
+    let (_, one) = operations(body, "jvp f x seeds[3]");
+    let (together, one) = (together[0].as_slice::<f64>().expect("numbers"), one[0].as_slice::<f64>().expect("numbers"));
+    assert!(together[9..].iter().zip(one).all(|(left, right)| (left - right).abs() <= 1e-12), "{together:?} {one:?}");
 }
 
 #[test]

@@ -6,7 +6,9 @@
 use super::{Cotangent, Cotangents, Reverse};
 use crate::tape::any_sizes;
 use chadwick_core::visit::free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
+};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
 
@@ -245,7 +247,7 @@ impl Reverse<'_, '_> {
             constant => constant.clone(),
         };
         let otherwise = self.context.b.pop_block(vec![zero]);
-        let ty = any_sizes(&self.context.type_of(&value));
+        let ty = any_sizes(&self.context.cotangent_type(&self.context.type_of(&value)));
         let op = Op::If { condition: inside, then, otherwise };
         self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
     }
@@ -267,10 +269,15 @@ impl Reverse<'_, '_> {
             .collect();
         let mut own = Cotangents::default();
         let mut opened = Vec::new();
+        let mut returned = Vec::new();
         for var in outside {
             match cotangents.get(&var) {
                 Some(Cotangent::Handle(handle, path)) => {
                     own.insert(var, Cotangent::Handle(handle.clone(), path.clone()));
+                }
+                // A part of a list or a tree is smaller than what an accumulator of it would hold.
+                _ if self.context.var_type(var).rank() == 0 && self.context.is_sparse(&self.context.var_type(var)) => {
+                    returned.push(var);
                 }
                 _ => {
                     let ty = Type::Accumulator(Rc::new(any_sizes(&self.context.var_type(var))));
@@ -286,7 +293,9 @@ impl Reverse<'_, '_> {
         self.parallel_depth += 1;
         let forward = self.split_repeated(body, &axes, &mut own);
         self.parallel_depth -= 1;
-        let dual = self.context.b.pop_block(Vec::new());
+        returned.retain(|var| own.contains_key(var));
+        let contributions = returned.iter().map(|var| self.take_or_zero(&mut own, *var, span)).collect();
+        let dual = self.context.b.pop_block(contributions);
         let needs = self.context.needs(&forward, &dual, &[], &axes);
         let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
         let kept = self.context.keep(&needs.saved, forward, &moving, span);
@@ -294,6 +303,7 @@ impl Reverse<'_, '_> {
         Parallel {
             space: space.to_vec(),
             opened,
+            returned,
             saved: needs.saved,
             again,
             dual,
@@ -307,10 +317,10 @@ impl Reverse<'_, '_> {
 
     /// Emits the dual of a parallel form: reads the tapes, contributes, and takes the accumulated cotangents out again.
     fn close(&mut self, split: &Parallel, tapes: &[Binder], cotangents: &mut Cotangents, span: Span) {
-        if split.dual.statements.is_empty() {
+        if split.dual.statements.is_empty() && split.returned.is_empty() {
             return;
         }
-        let init: Vec<Atom> = split.opened.iter().map(|(var, _)| self.value_or_zero(cotangents, *var, span)).collect();
+        let init: Vec<Atom> = split.opened.iter().map(|(var, _)| self.take_in_form(cotangents, *var, span)).collect();
         let space: Vec<Axis> = split
             .space
             .iter()
@@ -321,29 +331,62 @@ impl Reverse<'_, '_> {
         let mut replace: Vec<(Var, Atom)> =
             split.space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
         replace.extend(self.context.read_tapes(&split.saved, tapes, &split.boxed, &indices, span));
-        let whole = Block { statements: [split.again.clone(), split.dual.statements.clone()].concat(), results: Vec::new() };
+        let whole = Block {
+            statements: [split.again.clone(), split.dual.statements.clone()].concat(),
+            results: split.dual.results.clone(),
+        };
         let copy = self.context.copy_block(&whole, replace);
         copy.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
-        let body = self.context.b.pop_block(Vec::new());
-        let each = Statement { binders: Vec::new(), op: Op::Build { space, body, inner: Vec::new() }, span };
-        if split.opened.is_empty() {
-            self.context.push_statement(each);
-            return;
+        let body = self.context.b.pop_block(copy.results);
+        let returned: Vec<Type> =
+            split.returned.iter().map(|var| self.cotangent_type(*var).array(vec![Dim::Any; space.len()])).collect();
+        let each = Op::Build { space, body, inner: vec![Vec::new(); returned.len()] };
+        let contributions = if split.opened.is_empty() {
+            self.context.b.push(each, returned, span)
+        } else {
+            let handles: Vec<Binder> = split.opened.iter().map(|(_, handle)| handle.clone()).collect();
+            self.context.b.push_block();
+            let results = self.context.b.push(each, returned.clone(), span);
+            let body = self.context.b.pop_block(results);
+            let opened: Vec<Type> = split.opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var))).collect();
+            let types = [opened, returned].concat();
+            let mut finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
+            let contributions = finals.split_off(split.opened.len());
+            for ((var, _), last) in split.opened.iter().zip(finals) {
+                let last = self.context.cotangent_from_value(&last, span);
+                cotangents.insert(*var, Cotangent::Value(last));
+            }
+            contributions
+        };
+        for (var, contributions) in split.returned.iter().zip(contributions) {
+            let total = self.total_contribution(*var, contributions, &split.space, span);
+            self.add(cotangents, &Atom::Var(*var), total, span);
         }
-        let handles: Vec<Binder> = split.opened.iter().map(|(_, handle)| handle.clone()).collect();
-        let body = Block { statements: vec![each], results: Vec::new() };
-        let types = split.opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var))).collect();
-        let finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
-        for ((var, _), last) in split.opened.iter().zip(finals) {
-            cotangents.insert(*var, Cotangent::Value(last));
-        }
+    }
+
+    /// The sum of what the iterations contribute to a variable.
+    fn total_contribution(&mut self, var: Var, contributions: Atom, space: &[Axis], span: Span) -> Atom {
+        let ty = self.cotangent_type(var);
+        let params = vec![self.context.fresh("a", ty.clone()), self.context.fresh("b", ty.clone())];
+        let (left, right) = (Atom::Var(params[0].var), Atom::Var(params[1].var));
+        let sum = self.context.block(|context| vec![context.sum(left, right, span)]);
+        let op = Lambda { params, results: vec![ty], body: sum };
+        let neutral = vec![self.zero(var, span)];
+        let space: Vec<Axis> =
+            space.iter().map(|axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() }).collect();
+        let indices = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let body = self.context.block(|context| vec![context.emit_one(Op::Index { array: contributions, indices }, span)]);
+        self.context.emit_one(Op::Reduce { space, op, neutral, body, commutative: true }, span)
     }
 }
 
 /// The body of a parallel form after the split.
 struct Parallel {
     space: Vec<Axis>,
+    /// Variables from outside to which the dual adds through an accumulator.
     opened: Vec<(Var, Binder)>,
+    /// Variables from outside for which the dual returns a contribution in every iteration.
+    returned: Vec<Var>,
     saved: Vec<Var>,
     again: Vec<Statement>,
     dual: Block,

@@ -47,7 +47,7 @@ impl Reverse<'_, '_> {
                 dual_args.push(value.clone());
                 continue;
             }
-            let ty = any_sizes(&self.context.var_type(*var));
+            let ty = self.cotangent_type(*var);
             if !self.is_accumulated(&ty) {
                 returned.push(arg.clone());
                 continue;
@@ -67,7 +67,7 @@ impl Reverse<'_, '_> {
             });
             dual_args.push(Atom::Var(handle));
         }
-        let types: Vec<Type> = returned.iter().map(|arg| self.context.type_of(arg)).collect();
+        let types: Vec<Type> = returned.iter().map(|arg| self.context.cotangent_type(&self.context.type_of(arg))).collect();
         let results = if opened.is_empty() {
             self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types, span)
         } else {
@@ -76,8 +76,8 @@ impl Reverse<'_, '_> {
             let results = self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types.clone(), span);
             let body = self.context.b.pop_block(results);
             let handles: Vec<Binder> = opened.iter().map(|(_, handle)| handle.clone()).collect();
-            let finals = opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var)));
-            let all_types = finals.chain(types).collect();
+            let finals: Vec<Type> = opened.iter().map(|(var, _)| self.cotangent_type(*var)).collect();
+            let all_types = [finals, types].concat();
             let mut all = self.context.b.push(Op::WithAccumulators { handles, init, body }, all_types, span);
             let results = all.split_off(opened.len());
             for ((var, _), last) in opened.iter().zip(all) {
@@ -125,7 +125,7 @@ impl Reverse<'_, '_> {
         let mut seeds = Vec::new();
         for ((result, wanted), ty) in lambda.body.results.iter().zip(&results).zip(&lambda.results) {
             if *wanted {
-                let seed = self.context.fresh("ct", any_sizes(ty));
+                let seed = self.fresh_cotangent("ct", &any_sizes(ty));
                 seeds.push((result.clone(), Atom::Var(seed.var)));
                 dual_params.push(seed);
             }
@@ -135,7 +135,7 @@ impl Reverse<'_, '_> {
         let mut finals = FxHashMap::default();
         for param in &active_params {
             if let Type::Accumulator(content) = &param.ty {
-                let value = self.context.fresh("ct", any_sizes(content));
+                let value = self.fresh_cotangent("ct", &any_sizes(content));
                 finals.insert(param.var, Atom::Var(value.var));
                 dual_params.push(value);
                 continue;
@@ -150,7 +150,7 @@ impl Reverse<'_, '_> {
                 returned.push(param.clone());
             }
         }
-        let returned_types: Vec<Type> = returned.iter().map(|param| param.ty.clone()).collect();
+        let returned_types: Vec<Type> = returned.iter().map(|param| self.context.cotangent_type(&param.ty)).collect();
         let forward_types = [lambda.results.clone(), vec![Type::Named(tape)]].concat();
         let forward_name = Name::from(format!("{}_fwd", source.name));
         let forward = self.context.reserve(forward_name, lambda.params.clone(), forward_types, source.span);
@@ -233,8 +233,10 @@ impl Reverse<'_, '_> {
             _ => tapes.iter().map(|binder| Atom::Var(binder.var)).collect(),
         };
         for (binder, incoming) in statement.binders.iter().zip(incoming) {
+            let value = Atom::Var(binder.var);
             rule_args.push(match incoming {
-                Some(incoming) => incoming,
+                Some(incoming) => self.context.cotangent_to_value(&incoming, &value, span),
+                None if self.context.is_sparse(&binder.ty) => self.context.zero_like(&value, span),
                 None => self.zero(binder.var, span),
             });
         }
@@ -244,6 +246,7 @@ impl Reverse<'_, '_> {
         }
         rule.body.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
         for (arg, contribution) in custom.args.iter().zip(rule.body.results) {
+            let contribution = self.context.cotangent_from_value(&contribution, span);
             self.add(cotangents, arg, contribution, span);
         }
         // The function itself is only run; its tape results, if any, come first.

@@ -129,9 +129,10 @@ impl Reverse<'_, '_> {
             .zip(&needs)
             .map(|((branch, dual), needs)| self.context.emptied(&branch.binders, dual, needs, &slots, span))
             .collect();
-        let mut types: Vec<Type> = touched.iter().map(|var| self.context.var_type(*var)).collect();
+        let mut types: Vec<Type> = touched.iter().map(|var| self.cotangent_type(*var)).collect();
         if let Some(scrutinee) = &scrutinee {
-            types.push(self.context.type_of(scrutinee));
+            let ty = self.context.type_of(scrutinee);
+            types.push(self.context.cotangent_type(&ty));
         }
         let dual = match &statement.op {
             Op::If { condition, .. } => {
@@ -180,11 +181,12 @@ impl Reverse<'_, '_> {
             }
             Cotangent::Value(value) => value.clone(),
         };
-        let parts: Vec<Binder> = binders.iter().map(|binder| self.context.fresh("ct", any_sizes(&binder.ty))).collect();
+        let parts: Vec<Binder> = binders.iter().map(|binder| self.fresh_cotangent("ct", &any_sizes(&binder.ty))).collect();
         let results = parts.iter().map(|part| Atom::Var(part.var)).collect();
         let types = parts.iter().map(|part| part.ty.clone()).collect();
         let vars: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
-        let otherwise = self.context.block(|context| vars.iter().map(|var| context.zero_like(&Atom::Var(*var), span)).collect());
+        let otherwise =
+            self.context.block(|context| vars.iter().map(|var| context.zero_cotangent(&Atom::Var(*var), span)).collect());
         let arms = vec![Arm { tag, binders: parts, body: Block { statements: Vec::new(), results } }];
         let op = Op::Match { scrutinee: value, arms, otherwise: Some(otherwise) };
         let payload = self.context.b.push(op, types, span);
@@ -210,10 +212,12 @@ impl Reverse<'_, '_> {
             _ => None,
         };
         let payload: Vec<Option<Atom>> = branch.binders.iter().map(value).collect();
-        let (Some(tag), true) = (branch.tag, whole.is_none() || payload.iter().any(Option::is_some)) else {
-            return whole.unwrap_or_else(|| self.context.zero_like(scrutinee, span));
+        let ty = self.context.cotangent_type(&self.context.type_of(scrutinee));
+        // A zero of a recursive type needs no constructor.
+        let can_be_absent = whole.is_some() || self.context.zero_tag(&ty).is_some();
+        let (Some(tag), true) = (branch.tag, !can_be_absent || payload.iter().any(Option::is_some)) else {
+            return whole.unwrap_or_else(|| self.context.zero_cotangent(scrutinee, span));
         };
-        let ty = self.context.type_of(scrutinee);
         let payload = payload
             .into_iter()
             .zip(&branch.binders)
@@ -222,7 +226,7 @@ impl Reverse<'_, '_> {
                     if binder.ty.rank() > 0 && self.context.makings.is_dear_zero(binder.var) {
                         self.context.note(span, NoteKind::DenseZero);
                     }
-                    self.context.zero_like(&Atom::Var(binder.var), span)
+                    self.context.zero_cotangent(&Atom::Var(binder.var), span)
                 })
             })
             .collect();

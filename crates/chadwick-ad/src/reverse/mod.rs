@@ -17,8 +17,9 @@ mod stripmine;
 
 use crate::context::Context;
 use crate::report::NoteKind;
+use crate::tape::any_sizes;
 use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
-use chadwick_source::Span;
+use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Forward and dual functions, by which arguments are active.
@@ -86,11 +87,12 @@ impl<'c, 'p> Reverse<'c, 'p> {
         self.context.b.push_block();
         for (result, seed) in lambda.body.results.iter().zip(seeds) {
             self.check_seed(result, seed, span);
-            self.add(&mut cotangents, result, seed.clone(), span);
+            let seed = self.context.cotangent_from_value(seed, span);
+            self.add(&mut cotangents, result, seed, span);
         }
         let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
         let forward = self.split(&lambda.body, &params, &mut cotangents);
-        let results = lambda.params.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
+        let results = lambda.params.iter().map(|param| self.take_in_form(&mut cotangents, param.var, span)).collect();
         let mut forward = forward;
         // Sizes of arrays from outside the function.
         let outside = std::mem::take(&mut self.sizes);
@@ -198,6 +200,17 @@ impl<'c, 'p> Reverse<'c, 'p> {
         }
     }
 
+    /// The type of a variable's cotangent, with sizes that the value knows.
+    fn cotangent_type(&mut self, var: Var) -> Type {
+        any_sizes(&self.context.cotangent_type(&self.context.var_type(var)))
+    }
+
+    /// A new variable for a cotangent of the type.
+    fn fresh_cotangent(&mut self, name: impl Into<Name>, ty: &Type) -> Binder {
+        let ty = self.context.cotangent_type(ty);
+        self.context.fresh(name, ty)
+    }
+
     /// The zero cotangent of a variable.
     fn zero(&mut self, var: Var, span: Span) -> Atom {
         match self.context.var_type(var) {
@@ -210,7 +223,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 let sizes = self.sizes_of(var);
                 self.context.zeros(prim, sizes, span)
             }
-            _ => self.context.zero_like(&Atom::Var(var), span),
+            _ => self.context.zero_cotangent(&Atom::Var(var), span),
         }
     }
 
@@ -229,7 +242,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 cotangents.insert(*var, Cotangent::Value(sum));
             }
             Some(Cotangent::Handle(handle, path)) => {
-                let op = Op::Accumulate { handle, path, value: contribution };
+                let value = self.context.cotangent_to_value(&contribution, to, span);
+                let op = Op::Accumulate { handle, path, value };
                 self.context.b.push(op, Vec::new(), span);
             }
         }
@@ -247,7 +261,12 @@ impl<'c, 'p> Reverse<'c, 'p> {
                 None => PathStep::Slice(dims.to_vec()),
             };
             path.push(step);
-            self.context.b.push(Op::Accumulate { handle, path, value: contribution }, Vec::new(), span);
+            let mut value = contribution;
+            if self.context.is_sparse(&self.context.var_type(*var)) {
+                let part = self.part(to, dims, span);
+                value = self.context.cotangent_to_value(&value, &part, span);
+            }
+            self.context.b.push(Op::Accumulate { handle, path, value }, Vec::new(), span);
             return;
         }
         let is_first = !cotangents.contains_key(var);
@@ -280,6 +299,17 @@ impl<'c, 'p> Reverse<'c, 'p> {
         match cotangents.remove(&var) {
             Some(Cotangent::Value(value)) => value,
             _ => self.zero(var, span),
+        }
+    }
+
+    /// The cotangent of an input, in the form of the input.
+    fn take_in_form(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
+        if !self.context.is_sparse(&self.context.var_type(var)) {
+            return self.take_or_zero(cotangents, var, span);
+        }
+        match cotangents.remove(&var) {
+            Some(Cotangent::Value(value)) => self.context.cotangent_to_value(&value, &Atom::Var(var), span),
+            _ => self.context.zero_like(&Atom::Var(var), span),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Cotangents, Reverse};
 use crate::context::{Applied, Context};
-use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Const, Op, PrimOp, SliceDim, Statement};
+use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Const, Op, PrimOp, SliceDim, Statement, Type};
 use chadwick_source::Span;
 
 impl Reverse<'_, '_> {
@@ -52,7 +52,8 @@ impl Reverse<'_, '_> {
         if active.is_empty() {
             return;
         }
-        let binders: Vec<Binder> = args.iter().map(|arg| self.context.fresh("", self.context.type_of(arg))).collect();
+        let types: Vec<Type> = args.iter().map(|arg| self.context.type_of(arg)).collect();
+        let binders: Vec<Binder> = types.iter().map(|ty| self.fresh_cotangent("", ty)).collect();
         let results = active.iter().map(|at| Atom::Var(binders[*at].var)).collect();
         let types = active.iter().map(|at| binders[*at].ty.clone()).collect();
         self.context.b.push_block();
@@ -93,7 +94,7 @@ impl Reverse<'_, '_> {
                     let part = self.part(&incoming, dims, span);
                     // The zero has the structure of what stood there, which for a sum is not that of the new value.
                     let old = if Context::is_flat(&self.context.type_of(&part)) { part } else { self.part(array, dims, span) };
-                    let zero = self.context.zero_like(&old, span);
+                    let zero = self.context.zero_cotangent(&old, span);
                     let op = Op::Update { array: incoming, dims: dims.clone(), value: zero };
                     let rest = self.context.emit_one(op, span);
                     self.add(cotangents, array, rest, span);
@@ -143,8 +144,8 @@ impl Reverse<'_, '_> {
         }
     }
 
-    /// A part of a cotangent.
-    fn part(&mut self, whole: &Atom, dims: &[SliceDim], span: Span) -> Atom {
+    /// A part of an array.
+    pub(super) fn part(&mut self, whole: &Atom, dims: &[SliceDim], span: Span) -> Atom {
         match super::indices(dims) {
             Some(indices) => self.context.emit_one(Op::Index { array: whole.clone(), indices }, span),
             None => self.context.emit_one(Op::Slice { array: whole.clone(), dims: dims.to_vec() }, span),

@@ -273,8 +273,8 @@ impl Simplify {
     pub(super) fn build(&mut self, op: Op) -> Step {
         let Op::Build { space, body, mut inner } = op else { return Step::Op(op) };
         self.state_sizes(&space, &body, &mut inner);
-        // Only the read: a body may do other things besides.
-        if let ([_], [result]) = (body.statements.as_slice(), body.results.as_slice())
+        // Whatever else the body does (it may accumulate) must still happen.
+        if let ([result], [_]) = (body.results.as_slice(), body.statements.as_slice())
             && let Some(array) = self.copied(&space, &body, result)
         {
             return Step::Atoms(vec![array]);

@@ -25,6 +25,10 @@ impl Failure {
 
     /// The program takes too long or too much memory to be of use.
     pub const TOO_LARGE: &str = "small enough to run";
+
+    /// The program differentiates a function inside its own definition, so that the order of the derivative depends on its input. An engine
+    /// that makes code of derivatives says that it cannot.
+    pub const OF_UNKNOWN_ORDER: &str = "has derivatives of an order that is known";
 }
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -57,7 +61,11 @@ impl Compiled {
         round_trip_of_core(&core)?;
         if engine != Engine::Builtin {
             let result = compile::differentiate(&mut core, engine);
-            result.map_err(|errors| Failure::new("is taken by the engine", messages(&errors)))?;
+            result.map_err(|errors| {
+                let of_unknown_order = errors.iter().any(|error| error.message.contains("inside its own definition"));
+                let property = if of_unknown_order { Failure::OF_UNKNOWN_ORDER } else { "is taken by the engine" };
+                Failure::new(property, messages(&errors))
+            })?;
             if let Some(error) = verify::verify(&core).first() {
                 return Err(Failure::new("verifies with derivatives", error.to_string()));
             }

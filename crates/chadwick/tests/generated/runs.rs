@@ -15,6 +15,8 @@ pub struct Report {
     pub programs: u64,
     /// Programs that ran into a limit of time or memory.
     pub too_large: u64,
+    /// Programs that only the interpreter can differentiate, because the order of a derivative depends on the input.
+    pub of_unknown_order: u64,
     /// Programs whose Jacobian is not zero.
     pub active: u64,
     /// Programs whose second derivative is not zero.
@@ -27,6 +29,7 @@ impl Report {
     fn add(&mut self, other: &Report) {
         self.programs += other.programs;
         self.too_large += other.too_large;
+        self.of_unknown_order += other.of_unknown_order;
         self.active += other.active;
         self.curved += other.curved;
         self.differences += other.differences;
@@ -38,6 +41,7 @@ impl Report {
         assert!(self.active * 2 > self.programs, "too few programs depend on their input: {self:?}");
         assert!(self.curved * 4 > self.programs, "too few programs are curved: {self:?}");
         assert!(self.too_large * 50 <= self.programs, "too many programs are too large: {self:?}");
+        assert!(self.of_unknown_order * 100 <= self.programs, "too many programs are of unknown order: {self:?}");
     }
 
     pub fn assert_few_differences_skipped(&self) {
@@ -93,6 +97,7 @@ pub fn check_programs(element: Element, count: u64, property: &Property) -> Repo
         match outcome(|| property(&program, &mut own)) {
             Ok(()) => {}
             Err(failure) if failure.property == Failure::TOO_LARGE => own.too_large += 1,
+            Err(failure) if failure.property == Failure::OF_UNKNOWN_ORDER => own.of_unknown_order += 1,
             Err(failure) => failures.lock().expect("no panic while locked").push((program, failure)),
         }
         total.lock().expect("no panic while locked").add(&own);
