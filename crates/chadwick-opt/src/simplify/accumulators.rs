@@ -18,6 +18,8 @@ pub(super) struct Contribution {
     pub dims: Vec<SliceDim>,
     /// How far beside the index of each dimension it goes.
     pub shifts: Vec<i64>,
+    /// Whether it is made under a condition, outside of which its place may not exist.
+    pub conditional: bool,
     pub value: Atom,
     pub span: Span,
 }
@@ -166,7 +168,8 @@ impl Simplify {
                     _ => return None,
                 };
                 let shifts = vec![0; dims.len()];
-                let contribution = Contribution { handle: *handle, dims, shifts, value: value.clone(), span: statement.span };
+                let (value, span) = (value.clone(), statement.span);
+                let contribution = Contribution { handle: *handle, dims, shifts, conditional: false, value, span };
                 out.contributions.push(contribution);
                 Some(())
             }
@@ -246,7 +249,8 @@ impl Simplify {
         // A shift is a matter of numbers that go to every place, or nearly.
         let can_shift = |(contribution, places): (&Contribution, &Vec<Option<usize>>)| {
             let is_number = self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
-            !contribution.is_shifted() || (is_number && missing(places) == 0 && places.len() == space.len())
+            !(contribution.is_shifted() || contribution.conditional)
+                || (is_number && missing(places) == 0 && places.len() == space.len())
         };
         if !inside.contributions.iter().zip(&places).all(can_shift) {
             return None;
@@ -367,7 +371,7 @@ impl Simplify {
                 out.statements.push(Statement { binders: vec![moved.clone()], op, span });
                 Atom::Var(moved.var)
             };
-            out.contributions.push(Contribution { shifts: vec![0; dims.len()], dims, value, ..contribution });
+            out.contributions.push(Contribution { shifts: vec![0; dims.len()], conditional: false, dims, value, ..contribution });
         }
         Some(())
     }

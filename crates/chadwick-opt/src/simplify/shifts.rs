@@ -45,7 +45,7 @@ impl Simplify {
                     binders.len() - 1
                 }
             };
-            out.contributions.push(Contribution { value: Atom::Var(binders[at].var), ..contribution });
+            out.contributions.push(Contribution { value: Atom::Var(binders[at].var), conditional: true, ..contribution });
         }
         let (left, right) = results.into_iter().unzip();
         let op = Op::If {
@@ -171,7 +171,8 @@ impl Simplify {
         };
         let moved = self.fresh("", whole.ty.clone());
         let shifts = vec![0; dims.len()];
-        let result = Contribution { handle: contribution.handle, dims, shifts, value: Atom::Var(moved.var), span };
+        let result =
+            Contribution { handle: contribution.handle, dims, shifts, conditional: false, value: Atom::Var(moved.var), span };
         let op = Op::Build { space: axes, body, inner: vec![Vec::new()] };
         out.statements.push(Statement { binders: vec![moved], op, span });
         Some(result)
