@@ -1,7 +1,6 @@
 //! Array forms as loops: an operator is applied in order, a histogram or scatter updates its destination in place.
 
 use crate::context::Context;
-use crate::tape::any_sizes;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
     Statement, Type,
@@ -17,7 +16,7 @@ impl Context<'_> {
         span: Span,
         make: impl FnOnce(&mut Self, Atom, &[Atom]) -> Vec<Atom>,
     ) -> Vec<Atom> {
-        let types: Vec<Type> = initial.iter().map(|atom| any_sizes(&self.type_of(atom))).collect();
+        let types: Vec<Type> = initial.iter().map(|atom| self.type_of(atom).any_sizes()).collect();
         let carry: Vec<Binder> = types.iter().map(|ty| self.fresh("", ty.clone())).collect();
         let index = self.fresh("i", Type::I64);
         let atoms: Vec<Atom> = carry.iter().map(|binder| Atom::Var(binder.var)).collect();
@@ -25,6 +24,21 @@ impl Context<'_> {
         let form = LoopForm::For { index, bound };
         let parts = Loop { carry, initial, form, body, emits: Vec::new(), counted: false, hints: LoopHints::default() };
         self.b.push(Op::Loop(Box::new(parts)), types, span)
+    }
+
+    /// The same, counting down to zero.
+    pub fn backward_loop(
+        &mut self,
+        bound: Atom,
+        initial: Vec<Atom>,
+        span: Span,
+        make: impl FnOnce(&mut Self, Atom, &[Atom]) -> Vec<Atom>,
+    ) -> Vec<Atom> {
+        let last = self.i64_op(BinaryOp::Sub, bound.clone(), Atom::i64(1), span);
+        self.for_loop(bound, initial, span, |context, index, carry| {
+            let at = context.i64_op(BinaryOp::Sub, last, index, span);
+            make(context, at, carry)
+        })
     }
 
     /// A build as a nest of loops that emit.
@@ -36,7 +50,7 @@ impl Context<'_> {
         let (body, emits) = match rest.is_empty() {
             true => (body.clone(), inner.to_vec()),
             false => {
-                let rows = statement.binders.iter().map(|binder| any_sizes(&binder.ty.peel(1).unwrap_or(Type::BOOL)));
+                let rows = statement.binders.iter().map(|binder| binder.ty.peel(1).unwrap_or(Type::BOOL).any_sizes());
                 let rows: Vec<Binder> = rows.collect::<Vec<Type>>().into_iter().map(|ty| self.fresh("", ty)).collect();
                 let results = rows.iter().map(|row| Atom::Var(row.var)).collect();
                 let op = Op::Build { space: rest.to_vec(), body: body.clone(), inner: inner.to_vec() };
@@ -77,7 +91,7 @@ impl Context<'_> {
         }
         inner.extend(op.body.statements.clone());
         carry.iter().for_each(|binder| made.push(binder.clone()));
-        let carry: Vec<Binder> = carry.iter().map(|binder| Binder { var: binder.var, ty: any_sizes(&binder.ty) }).collect();
+        let carry: Vec<Binder> = carry.iter().map(|binder| Binder { var: binder.var, ty: binder.ty.any_sizes() }).collect();
         carry.iter().for_each(|binder| self.b.declare(binder.var, binder.ty.clone()));
         let mut results = op.body.results.clone();
         let mut emits = Vec::new();
@@ -120,7 +134,7 @@ impl Context<'_> {
     ) -> Vec<Statement> {
         let mut statements = Vec::new();
         let (index, bound, start) = self.flat_index(space, &mut statements, span);
-        let carry: Vec<Binder> = statement.binders.iter().map(|binder| self.fresh("", any_sizes(&binder.ty))).collect();
+        let carry: Vec<Binder> = statement.binders.iter().map(|binder| self.fresh("", binder.ty.any_sizes())).collect();
         carry.iter().for_each(|binder| made.push(binder.clone()));
         let (indices, values) = body.results.split_at(rank);
         self.b.push_block();

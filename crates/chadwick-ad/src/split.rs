@@ -8,7 +8,7 @@ mod recursive;
 
 use crate::dependencies::Beside;
 use crate::forward::Forward;
-use crate::tape::{Kept, Needs, any_sizes};
+use crate::tape::{Kept, Needs};
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
     Arm, Atom, Axis, Binder, Block, Dim, Function, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,
@@ -253,7 +253,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let tangent_body = context.b.pop_block(results);
         let sizes = inner.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(sizes, _)| sizes.clone()).collect();
         let types = statement.binders.iter().zip(wanted).filter(|(_, wanted)| **wanted);
-        let types = types.map(|(binder, _)| any_sizes(&binder.ty)).collect();
+        let types = types.map(|(binder, _)| binder.ty.any_sizes()).collect();
         let tangents = context.b.push(Op::Build { space: again, body: tangent_body, inner: sizes }, types, span);
         self.set(&statement.binders, wanted, tangents);
         let Kept { forward, values, inner: kept_inner, .. } = kept;
@@ -283,7 +283,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let context = &mut *self.forward.context;
         let mut elements = Vec::new();
         for result in &body.results {
-            let ty = any_sizes(&context.type_of(result)).array(vec![Dim::Any; space.len()]);
+            let ty = context.type_of(result).any_sizes().array(vec![Dim::Any; space.len()]);
             let element = context.fresh("", ty);
             if matches!(result, Atom::Var(var) if self.forward.active.contains(var)) {
                 self.forward.active.insert(element.var);
@@ -333,7 +333,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let context = &mut *self.forward.context;
         let copy = context.copy_block(&Block { statements: vec![whole], results: Vec::new() }, []);
         let types = statement.binders.iter().zip(wanted).filter(|(_, wanted)| **wanted);
-        let types: Vec<Type> = types.map(|(binder, _)| any_sizes(&binder.ty)).collect();
+        let types: Vec<Type> = types.map(|(binder, _)| binder.ty.any_sizes()).collect();
         let tangents =
             copy.statements.into_iter().flat_map(|whole| context.b.push(whole.op, types.clone(), whole.span)).collect();
         self.set(&statement.binders, wanted, tangents);
@@ -403,7 +403,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let (carry_binders, rest) = statement.binders.split_at(parts.carry.len());
         let emit_binders = &rest[rest.len() - parts.emits.len()..];
         let binders = [carry_binders, emit_binders].concat();
-        let types = binders.iter().zip(&all_wanted).filter(|(_, wanted)| **wanted).map(|(binder, _)| any_sizes(&binder.ty));
+        let types = binders.iter().zip(&all_wanted).filter(|(_, wanted)| **wanted).map(|(binder, _)| binder.ty.any_sizes());
         let types = types.collect();
         let tangents = context.b.push(Op::Loop(Box::new(tangent_loop)), types, span);
         self.set(&binders, &all_wanted, tangents);
@@ -422,7 +422,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let context = &mut *self.forward.context;
         let tapes: Vec<Binder> = split.kept.iter().map(|ty| context.fresh("tape", ty.clone())).collect();
         let args_of_tangent = tapes.iter().map(|tape| Atom::Var(tape.var)).chain(tangents).collect();
-        let types = types.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
+        let types = types.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.any_sizes()).collect();
         let results = context.b.push(Op::Call { function: split.tangent, args: args_of_tangent }, types, span);
         self.set(&statement.binders, &wanted, results);
         let op = Op::Call { function: split.primal, args: args.to_vec() };
@@ -448,11 +448,11 @@ impl<'c, 'p> Split<'c, 'p> {
         let mut tangent_params = Vec::new();
         let context = &mut *self.forward.context;
         for (param, _) in lambda.params.iter().zip(mask).filter(|(_, wanted)| **wanted) {
-            let tangent = context.fresh(format!("{}_t", context.name(param.var)), any_sizes(&param.ty));
+            let tangent = context.fresh(format!("{}_t", context.name(param.var)), param.ty.any_sizes());
             tangents.insert(param.var, Atom::Var(tangent.var));
             tangent_params.push(tangent);
         }
-        let types = lambda.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| any_sizes(ty)).collect();
+        let types = lambda.results.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.any_sizes()).collect();
         let signature = Signature { source: &source, params: lambda.params.clone(), tangent_params, types };
         // Calls of itself must know what it will be.
         let recursive = self.calls_itself(function).then(|| self.recursive_function(&signature));
@@ -490,7 +490,7 @@ impl<'c, 'p> Split<'c, 'p> {
     fn finish(&mut self, mut primal: Block, tangent: Block, needs: Needs, signature: Signature<'_>) -> SplitFunction {
         let context = &mut *self.forward.context;
         let source = signature.source;
-        let kept: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&context.var_type(*var))).collect();
+        let kept: Vec<Type> = needs.saved.iter().map(|var| context.var_type(*var).any_sizes()).collect();
         primal.results.extend(needs.saved.iter().map(|var| Atom::Var(*var)));
         let results = [source.results.clone(), kept.clone()].concat();
         let number = context.reserve(format!("{}_primal", source.name).into(), signature.params, results, source.span);
@@ -544,7 +544,7 @@ impl<'c, 'p> Split<'c, 'p> {
             tangent_blocks.push(context.emptied(binders, tangent, needs, &slots, span));
         }
         let types = statement.binders.iter().zip(wanted).filter(|(_, wanted)| **wanted);
-        let types = types.map(|(binder, _)| any_sizes(&binder.ty)).collect();
+        let types = types.map(|(binder, _)| binder.ty.any_sizes()).collect();
         let tangents = context.b.push(with_blocks(&statement.op, tangent_blocks), types, span);
         self.set(&statement.binders, wanted, tangents);
         let binders = [statement.binders.clone(), slots.iter().map(|slot| slot.binder.clone()).collect()].concat();
@@ -574,7 +574,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let context = &mut *self.forward.context;
         let needs = context.needs(&primal, &tangent, &[], &[]);
         let tapes: Vec<Binder> =
-            needs.saved.iter().map(|var| context.fresh("tape", any_sizes(&context.var_type(*var)))).collect();
+            needs.saved.iter().map(|var| context.fresh("tape", context.var_type(*var).any_sizes())).collect();
         let replace = needs.saved.iter().zip(&tapes).map(|(var, tape)| (*var, Atom::Var(tape.var))).collect();
         let saved: Vec<Atom> = needs.saved.iter().map(|var| Atom::Var(*var)).collect();
         context.b.push_block();
@@ -583,7 +583,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let tangent_body = context.b.pop_block(results);
         let binders = [final_binders, result_binders].concat();
         let all_wanted = [mask, wanted].concat();
-        let types = binders.iter().zip(&all_wanted).filter(|(_, wanted)| **wanted).map(|(binder, _)| any_sizes(&binder.ty));
+        let types = binders.iter().zip(&all_wanted).filter(|(_, wanted)| **wanted).map(|(binder, _)| binder.ty.any_sizes());
         let types = types.collect();
         let op = Op::WithAccumulators { handles: tangent_handles, init: tangent_init, body: tangent_body };
         let tangents = context.b.push(op, types, span);

@@ -101,7 +101,7 @@ impl Context<'_> {
 
     /// The types of the slots that a branch needs: one for each variable with a default, one for all the others.
     fn slot_types(&self, needs: &Needs) -> Vec<(Type, bool)> {
-        let types: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&self.var_type(*var))).collect();
+        let types: Vec<Type> = needs.saved.iter().map(|var| self.var_type(*var).any_sizes()).collect();
         let (plain, others): (Vec<Type>, Vec<Type>) = types.into_iter().partition(has_default);
         let group = (!others.is_empty()).then(|| (option_of(others), true));
         plain.into_iter().map(|ty| (ty, false)).chain(group).collect()
@@ -178,7 +178,7 @@ impl Context<'_> {
     }
 
     fn unwrap_option(&mut self, option: Atom, vars: &[Var], span: Span) -> Vec<Atom> {
-        let types: Vec<Type> = vars.iter().map(|var| any_sizes(&self.var_type(*var))).collect();
+        let types: Vec<Type> = vars.iter().map(|var| self.var_type(*var).any_sizes()).collect();
         let contents: Vec<Binder> = types.iter().map(|ty| self.fresh("", ty.clone())).collect();
         let results = contents.iter().map(|content| Atom::Var(content.var)).collect();
         // The branch that filled the slot is the branch that reads it: the empty option never comes.
@@ -228,7 +228,7 @@ impl Context<'_> {
             let ty = self.var_type(*var);
             let is_array = ty.rank() > 0;
             if is_array && !regular {
-                let ty = boxed(any_sizes(&ty));
+                let ty = boxed(ty.any_sizes());
                 let value = self.construct(&ty, 0, vec![Atom::Var(*var)], span).into_iter().next();
                 kept.values.push(value.unwrap_or(Atom::i64(0)));
                 kept.types.push(ty);
@@ -243,7 +243,7 @@ impl Context<'_> {
                     None => Size::FromValue,
                 };
                 kept.inner.push((0..ty.rank()).map(size).collect());
-                kept.types.push(any_sizes(&ty));
+                kept.types.push(ty.any_sizes());
                 kept.boxed.push(false);
             }
         }
@@ -252,7 +252,7 @@ impl Context<'_> {
     }
 
     pub fn unbox(&mut self, value: Atom, var: Var, span: Span) -> Atom {
-        let ty = any_sizes(&self.var_type(var));
+        let ty = self.var_type(var).any_sizes();
         let content = self.fresh("", ty.clone());
         let body = Block { statements: Vec::new(), results: vec![Atom::Var(content.var)] };
         let arms = vec![Arm { tag: 0, binders: vec![content], body }];
@@ -590,11 +590,6 @@ impl Cheap<'_> {
 /// What a recorded value is on the tape of a branch: as it is with a default for the other branches, or optional.
 pub fn has_default(ty: &Type) -> bool {
     Context::is_flat(ty)
-}
-
-/// The type without what it knows of sizes.
-pub fn any_sizes(ty: &Type) -> Type {
-    ty.any_sizes()
 }
 
 fn option_of(types: Vec<Type>) -> Type {

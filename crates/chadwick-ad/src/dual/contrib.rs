@@ -120,9 +120,7 @@ impl Backpropagation for Contrib {
     }
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
-        let last = context.i64_op(BinaryOp::Sub, run.end.clone(), Atom::i64(1), span);
-        context.for_loop(run.end.clone(), state, span, |context, index, state| {
-            let at = context.i64_op(BinaryOp::Sub, last, index, span);
+        context.backward_loop(run.end.clone(), state, span, |context, at, state| {
             let contrib = read(context, &state[0], &at, span);
             let z = self.numbers.read(context, &state[1..], &at, span);
             let types: Vec<Type> = state.iter().map(|atom| context.type_of(atom)).collect();

@@ -7,7 +7,6 @@ use super::structure::Walk;
 use super::terms::Dual;
 use super::{Calls, atoms_of};
 use crate::context::Context;
-use crate::tape::any_sizes;
 use chadwick_core::visit::lambda_free_variables;
 use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, Constructor, Custom, CustomKind, Op, Statement, Type, TypeDefinition, TypeId,
@@ -33,7 +32,7 @@ impl Calls {
     /// Runs the rule of a call.
     pub(super) fn run(&self, context: &mut Context, call: Atom, identity: Atom, state: &[Atom], span: Span) -> Vec<Atom> {
         let args = [vec![call, identity], state.to_vec()].concat();
-        let types = state.iter().map(|atom| any_sizes(&context.type_of(atom))).collect();
+        let types = state.iter().map(|atom| context.type_of(atom).any_sizes()).collect();
         context.b.push(Op::Call { function: self.function, args }, types, span)
     }
 }
@@ -63,7 +62,7 @@ impl Dual<'_, '_> {
         let plain_captures = self.atoms(&captures, &vec![false; captures.len()], span);
         let args = self.atoms(&custom.args, &mask, span);
         let payload = [plain_captures, saved.to_vec(), results.to_vec(), args].concat();
-        let types: Vec<Type> = payload.iter().map(|atom| any_sizes(&self.context.type_of(atom))).collect();
+        let types: Vec<Type> = payload.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
         let definition = &mut self.context.b.program_mut().types[calls.ty.0 as usize];
         let tag = definition.constructors.len() as u32;
         definition.constructors.push(Constructor { name: Name::from(format!("call{tag}")), payload: types.clone() });
@@ -89,7 +88,7 @@ impl Dual<'_, '_> {
             next = after.into_iter().next().unwrap_or(Atom::i64(0));
             parts.extend(values);
         }
-        let result_types: Vec<Type> = results.iter().map(|result| any_sizes(&self.context.type_of(result))).collect();
+        let result_types: Vec<Type> = results.iter().map(|result| self.context.type_of(result).any_sizes()).collect();
         let counts = [captures.len(), saved.len(), result_types.len()];
         let site = Site { tag, types, captures, counts, result_types, mask, flags: flags.to_vec() };
         self.add_arm(&calls, custom, site, span);

@@ -176,9 +176,7 @@ impl Backpropagation for Delta {
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
         let bindings = context.emit_one(Op::Dim { array: run.columns[0].clone(), axis: 0 }, span);
-        let last = context.i64_op(BinaryOp::Sub, bindings.clone(), Atom::i64(1), span);
-        context.for_loop(bindings, state, span, |context, index, cells| {
-            let at = context.i64_op(BinaryOp::Sub, last, index, span);
+        context.backward_loop(bindings, state, span, |context, at, cells| {
             let term = read(context, &run.columns[0], &at, span);
             let behind = context.i64_op(BinaryOp::Add, at, run.inputs.clone(), span);
             let identity = context.i64_op(BinaryOp::Add, behind, Atom::i64(1), span);

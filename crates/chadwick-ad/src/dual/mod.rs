@@ -335,7 +335,7 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
             let start = dual.context.i64_op(chadwick_core::BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
             let columns = log.columns();
             let count = columns.len();
-            let types = [columns, types.iter().map(crate::tape::any_sizes).collect()].concat();
+            let types = [columns, types.iter().map(Type::any_sizes).collect()].concat();
             let mut all = dual.context.b.push(Op::WithLog { handle, start: start.clone(), body }, types, span);
             let mut values = all.split_off(count);
             let end = match all.first().cloned() {

@@ -112,9 +112,7 @@ impl Backpropagation for Mutable {
     }
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
-        let last = context.i64_op(BinaryOp::Sub, run.end.clone(), Atom::i64(1), span);
-        context.for_loop(run.end.clone(), state, span, |context, index, state| {
-            let at = context.i64_op(BinaryOp::Sub, last, index, span);
+        context.backward_loop(run.end.clone(), state, span, |context, at, state| {
             let (_, functions, arguments) = self.split(state);
             let cell = read(context, functions, &at, span);
             let argument = self.numbers.read(context, arguments, &at, span);

@@ -5,7 +5,7 @@ use super::cells::{apply, closure};
 use super::numbers::{Numbers, Part};
 use super::{Backpropagation, Run};
 use crate::context::Context;
-use chadwick_core::{Atom, BinaryOp, FunctionType, LogType, Type};
+use chadwick_core::{Atom, FunctionType, LogType, Type};
 use chadwick_source::Span;
 use std::rc::Rc;
 
@@ -33,8 +33,7 @@ impl Backpropagation for Naive {
 
     /// The zero cotangent of the input.
     fn environment(&self, context: &mut Context, inputs: &Atom, span: Span) -> Vec<Atom> {
-        let size = context.i64_op(BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
-        self.numbers.cells(context, &size, span)
+        self.numbers.input_cells(context, inputs, span)
     }
 
     fn environment_types(&self) -> Vec<Type> {

@@ -59,6 +59,12 @@ impl Numbers {
         self.prims.iter().map(|prim| Type::Prim(*prim)).collect()
     }
 
+    /// The zero cotangent of the input, with a place for what is no input.
+    pub fn input_cells(&self, context: &mut Context, inputs: &Atom, span: Span) -> Vec<Atom> {
+        let size = context.i64_op(BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
+        self.cells(context, &size, span)
+    }
+
     pub fn zeros(&self) -> Vec<Atom> {
         self.prims.iter().map(|prim| Atom::Const(Const::zero(*prim))).collect()
     }

@@ -21,7 +21,7 @@ fn resolve(
     span: Span,
     make: impl FnOnce(&mut Context, &[Atom], &[Atom], Atom) -> Vec<Atom>,
 ) -> Vec<Atom> {
-    let types: Vec<Type> = state.iter().map(|atom| crate::tape::any_sizes(&context.type_of(atom))).collect();
+    let types: Vec<Type> = state.iter().map(|atom| context.type_of(atom).any_sizes()).collect();
     let carry: Vec<Binder> = types.iter().map(|ty| context.fresh("", ty.clone())).collect();
     let atoms = super::atoms_of(&carry);
     let Some((staged, collected)) = atoms.split_last() else { return state };
@@ -61,8 +61,7 @@ impl Backpropagation for Staged {
 
     /// The zero cotangent of the input.
     fn environment(&self, context: &mut Context, inputs: &Atom, span: Span) -> Vec<Atom> {
-        let size = context.i64_op(BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
-        self.numbers.cells(context, &size, span)
+        self.numbers.input_cells(context, inputs, span)
     }
 
     fn environment_types(&self) -> Vec<Type> {

@@ -6,7 +6,6 @@
 
 use super::terms::Dual;
 use super::{atoms_of, plain_block};
-use crate::tape::any_sizes;
 use chadwick_core::typing;
 use chadwick_core::{
     Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Constructor, Element, FunctionId, LogType, Loop, LoopForm, LoopHints, Op, Prim,
@@ -324,18 +323,18 @@ impl Dual<'_, '_> {
         given: &[Atom],
         span: Span,
     ) -> (Vec<Atom>, Vec<Atom>) {
-        let row = any_sizes(&ty.peel(1).unwrap_or(Type::BOOL));
+        let row = ty.peel(1).unwrap_or(Type::BOOL).any_sizes();
         let bound = self.context.emit_one(Op::Dim { array: parts[0].clone(), axis: 0 }, span);
         let rank = row.rank();
         let sizes: Vec<Size> =
             (1..=rank).map(|axis| Size::Known(self.context.emit_one(Op::Dim { array: parts[0].clone(), axis }, span))).collect();
-        let types: Vec<Type> = thread.iter().map(|atom| any_sizes(&self.context.type_of(atom))).collect();
+        let types: Vec<Type> = thread.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
         let carry: Vec<Binder> = types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
         let index = self.context.fresh("i", Type::I64);
         self.context.b.push_block();
         let elements = self.elements(&parts, &[Atom::Var(index.var)], span);
         let (values, after) = self.walk(walk, &row, elements, atoms_of(&carry), given, span);
-        let emitted: Vec<Type> = values.iter().map(|value| any_sizes(&self.context.type_of(value))).collect();
+        let emitted: Vec<Type> = values.iter().map(|value| self.context.type_of(value).any_sizes()).collect();
         let emits = emitted.iter().map(|_| sizes.clone()).collect();
         let body = self.context.b.pop_block([after, values].concat());
         let form = LoopForm::For { index, bound };
@@ -349,13 +348,13 @@ impl Dual<'_, '_> {
 
     /// The function that walks over values of a sum type.
     fn walk_function(&mut self, walk: Walk, ty: &Type, thread: &[Atom], given: &[Atom], span: Span) -> FunctionId {
-        let key = (walk, any_sizes(ty));
+        let key = (walk, ty.any_sizes());
         if let Some(known) = self.machinery.walks.get(&key) {
             return *known;
         }
         let ty = &key.1.clone();
         let binders = |dual: &mut Self, types: Vec<Type>, name: &str| -> Vec<Binder> {
-            types.into_iter().map(|ty| dual.context.fresh(name, any_sizes(&ty))).collect()
+            types.into_iter().map(|ty| dual.context.fresh(name, ty.any_sizes())).collect()
         };
         let types = self.taken(walk, ty);
         let parts = binders(self, types, "value");

@@ -182,9 +182,7 @@ impl Backpropagation for Tape {
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
         let rows = context.emit_one(Op::Dim { array: run.columns[0].clone(), axis: 0 }, span);
-        let last = context.i64_op(BinaryOp::Sub, rows.clone(), Atom::i64(1), span);
-        context.for_loop(rows, state, span, |context, index, cells| {
-            let at = context.i64_op(BinaryOp::Sub, last, index, span);
+        context.backward_loop(rows, state, span, |context, at, cells| {
             let column = |context: &mut Context, column: usize| {
                 context.emit_one(Op::Index { array: run.columns[column].clone(), indices: vec![at.clone()] }, span)
             };

@@ -4,7 +4,6 @@
 //! each such variable that has none yet, starting from what was contributed so far.
 
 use super::{Cotangent, Cotangents, Reverse};
-use crate::tape::any_sizes;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
@@ -159,7 +158,7 @@ impl Reverse<'_, '_> {
             .results
             .iter()
             .map(|result| {
-                let ty = any_sizes(&self.context.type_of(result)).array(vec![Dim::Any; rank]);
+                let ty = self.context.type_of(result).any_sizes().array(vec![Dim::Any; rank]);
                 self.context.fresh("", ty)
             })
             .collect();
@@ -247,7 +246,7 @@ impl Reverse<'_, '_> {
             constant => constant.clone(),
         };
         let otherwise = self.context.b.pop_block(vec![zero]);
-        let ty = any_sizes(&self.context.cotangent_type(&self.context.type_of(&value)));
+        let ty = self.context.cotangent_type(&self.context.type_of(&value)).any_sizes();
         let op = Op::If { condition: inside, then, otherwise };
         self.context.b.push(op, vec![ty], span).into_iter().next().unwrap_or(Atom::i64(0))
     }
@@ -280,7 +279,7 @@ impl Reverse<'_, '_> {
                     returned.push(var);
                 }
                 _ => {
-                    let ty = Type::Accumulator(Rc::new(any_sizes(&self.context.var_type(var))));
+                    let ty = Type::Accumulator(Rc::new(self.context.var_type(var).any_sizes()));
                     let handle = self.context.fresh(Name::from(format!("{}_ct", self.context.name(var))), ty);
                     own.insert(var, Cotangent::Handle(Atom::Var(handle.var), Vec::new()));
                     opened.push((var, handle));
@@ -348,7 +347,7 @@ impl Reverse<'_, '_> {
             self.context.b.push_block();
             let results = self.context.b.push(each, returned.clone(), span);
             let body = self.context.b.pop_block(results);
-            let opened: Vec<Type> = split.opened.iter().map(|(var, _)| any_sizes(&self.context.var_type(*var))).collect();
+            let opened: Vec<Type> = split.opened.iter().map(|(var, _)| self.context.var_type(*var).any_sizes()).collect();
             let types = [opened, returned].concat();
             let mut finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
             let contributions = finals.split_off(split.opened.len());

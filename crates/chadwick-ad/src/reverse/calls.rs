@@ -5,7 +5,6 @@
 
 use super::{Cotangent, Cotangents, Reverse, SplitFunction};
 use crate::context::Context;
-use crate::tape::any_sizes;
 use chadwick_core::{
     Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition,
     TypeId, Var,
@@ -125,7 +124,7 @@ impl Reverse<'_, '_> {
         let mut seeds = Vec::new();
         for ((result, wanted), ty) in lambda.body.results.iter().zip(&results).zip(&lambda.results) {
             if *wanted {
-                let seed = self.fresh_cotangent("ct", &any_sizes(ty));
+                let seed = self.fresh_cotangent("ct", &ty.any_sizes());
                 seeds.push((result.clone(), Atom::Var(seed.var)));
                 dual_params.push(seed);
             }
@@ -135,12 +134,12 @@ impl Reverse<'_, '_> {
         let mut finals = FxHashMap::default();
         for param in &active_params {
             if let Type::Accumulator(content) = &param.ty {
-                let value = self.fresh_cotangent("ct", &any_sizes(content));
+                let value = self.fresh_cotangent("ct", &content.any_sizes());
                 finals.insert(param.var, Atom::Var(value.var));
                 dual_params.push(value);
                 continue;
             }
-            let ty = any_sizes(&param.ty);
+            let ty = param.ty.any_sizes();
             if self.is_accumulated(&ty) {
                 let name = Name::from(format!("{}_ct", self.context.name(param.var)));
                 let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
@@ -166,7 +165,7 @@ impl Reverse<'_, '_> {
             Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals, parallel_depth: 0 };
         let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
         self.context.shapes = outer_shapes;
-        let payload: Vec<Type> = saved.iter().map(|var| any_sizes(&self.context.var_type(*var))).collect();
+        let payload: Vec<Type> = saved.iter().map(|var| self.context.var_type(*var).any_sizes()).collect();
         self.context.b.program_mut().types[tape.0 as usize].constructors =
             vec![Constructor { name: Name::from("tape"), payload: payload.clone() }];
 
@@ -227,7 +226,7 @@ impl Reverse<'_, '_> {
         }
         let tape = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
         let tapes: Vec<Binder> =
-            custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", any_sizes(ty))).collect();
+            custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", ty.any_sizes())).collect();
         let mut rule_args: Vec<Atom> = match custom.kind {
             CustomKind::Vjp => statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect(),
             _ => tapes.iter().map(|binder| Atom::Var(binder.var)).collect(),

@@ -2,7 +2,7 @@
 
 use super::{Cotangent, Cotangents, Reverse};
 use crate::report::NoteKind;
-use crate::tape::{Needs, any_sizes};
+use crate::tape::Needs;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, PathStep, Statement, Type, Var};
 use chadwick_source::Span;
@@ -181,7 +181,7 @@ impl Reverse<'_, '_> {
             }
             Cotangent::Value(value) => value.clone(),
         };
-        let parts: Vec<Binder> = binders.iter().map(|binder| self.fresh_cotangent("ct", &any_sizes(&binder.ty))).collect();
+        let parts: Vec<Binder> = binders.iter().map(|binder| self.fresh_cotangent("ct", &binder.ty.any_sizes())).collect();
         let results = parts.iter().map(|part| Atom::Var(part.var)).collect();
         let types = parts.iter().map(|part| part.ty.clone()).collect();
         let vars: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
@@ -272,7 +272,7 @@ impl Reverse<'_, '_> {
         let carry: Vec<Binder> = initial
             .iter()
             .map(|atom| {
-                let ty = any_sizes(&self.context.type_of(atom));
+                let ty = self.context.type_of(atom).any_sizes();
                 self.context.fresh("ct", ty)
             })
             .collect();

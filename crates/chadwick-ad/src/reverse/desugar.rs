@@ -5,7 +5,6 @@
 use super::Reverse;
 use crate::context::Context;
 use crate::report::NoteKind;
-use crate::tape::any_sizes;
 use chadwick_core::chunks::{Combination, Elements};
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{Atom, Binder, Block, Op, Statement, Var};
@@ -64,7 +63,7 @@ impl Reverse<'_, '_> {
         }
         let inputs: Vec<Var> =
             op_free_variables(&statement.op).into_iter().filter(|var| self.is_active(&Atom::Var(*var))).collect();
-        let own: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", any_sizes(&binder.ty))).collect();
+        let own: Vec<Binder> = statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.any_sizes())).collect();
         own.iter().for_each(|binder| self.mark(binder));
         let results = own.iter().map(|binder| Atom::Var(binder.var)).collect();
         let alone = Statement { binders: own, op: statement.op.clone(), span };

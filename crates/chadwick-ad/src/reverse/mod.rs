@@ -17,7 +17,6 @@ mod stripmine;
 
 use crate::context::Context;
 use crate::report::NoteKind;
-use crate::tape::any_sizes;
 use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -202,7 +201,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// The type of a variable's cotangent, with sizes that the value knows.
     fn cotangent_type(&mut self, var: Var) -> Type {
-        any_sizes(&self.context.cotangent_type(&self.context.var_type(var)))
+        self.context.cotangent_type(&self.context.var_type(var)).any_sizes()
     }
 
     /// A new variable for a cotangent of the type.

@@ -5,7 +5,7 @@
 
 use super::{Signature, Split, SplitFunction};
 use crate::dependencies::Beside;
-use crate::tape::{Needs, any_sizes};
+use crate::tape::Needs;
 use chadwick_core::{Arm, Atom, Binder, Block, Constructor, FunctionId, Op, Type, TypeDefinition, TypeId, Var};
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashSet;
@@ -65,7 +65,7 @@ impl Split<'_, '_> {
     ) {
         let span = signature.source.span;
         let context = &mut *self.forward.context;
-        let payload: Vec<Type> = needs.saved.iter().map(|var| any_sizes(&context.var_type(*var))).collect();
+        let payload: Vec<Type> = needs.saved.iter().map(|var| context.var_type(*var).any_sizes()).collect();
         if let Type::Named(tape) = &param.ty {
             let constructor = Constructor { name: Name::from("tape"), payload: payload.clone() };
             context.b.program_mut().types[tape.0 as usize].constructors = vec![constructor];
