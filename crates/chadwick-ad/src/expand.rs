@@ -2,7 +2,7 @@
 
 use crate::context::{Context, with_axis};
 use crate::dependencies::Beside;
-use crate::dual::{DualEngine, Rung};
+use crate::engine::{ReverseEngine, ReverseMode};
 use crate::forward::{Forward, ForwardFunctions};
 use crate::report::Report;
 use crate::reverse::{Reverse, ReverseFunctions};
@@ -10,13 +10,6 @@ use crate::split::{Split, SplitFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
-
-/// Who does reverse mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReverseMode {
-    Chad,
-    Dual(Rung),
-}
 
 /// Replaces every derivative operator of a first-order program by code.
 pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
@@ -31,10 +24,7 @@ pub fn expand_with_report(program: &mut Program, mode: ReverseMode) -> Result<Re
         forward: ForwardFunctions::default(),
         split: SplitFunctions::default(),
         reverse: ReverseFunctions::default(),
-        dual: match mode {
-            ReverseMode::Chad => None,
-            ReverseMode::Dual(rung) => Some(DualEngine::new(rung)),
-        },
+        engine: mode.engine(),
         states: FxHashMap::default(),
     };
     for function in 0..count {
@@ -62,8 +52,8 @@ pub(crate) struct Expander<'p> {
     forward: ForwardFunctions,
     pub(crate) split: SplitFunctions,
     pub(crate) reverse: ReverseFunctions,
-    /// Reverse mode by dual numbers, if that is wanted.
-    dual: Option<DualEngine>,
+    /// Who does reverse mode, if it is not fast CHAD.
+    engine: Option<Box<dyn ReverseEngine>>,
     states: FxHashMap<FunctionId, State>,
 }
 
@@ -126,7 +116,7 @@ impl<'p> Expander<'p> {
 
     /// Whether derivatives of the mode come in two parts, of which one does not depend on the direction.
     pub(crate) fn is_split(&self, mode: Mode) -> bool {
-        mode != Mode::Vjp || self.dual.is_none()
+        mode != Mode::Vjp || self.engine.is_none()
     }
 
     fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
@@ -243,8 +233,8 @@ impl<'p> Expander<'p> {
 
     /// Emits the function and its reverse sweep.
     fn vjp(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
-        if let Some(dual) = &mut self.dual {
-            let (results, cotangents) = dual.vjp(&mut self.context, parts, span);
+        if let Some(engine) = &mut self.engine {
+            let (results, cotangents) = engine.vjp(&mut self.context, parts, span);
             return if parts.with_primal { [results, cotangents].concat() } else { cotangents };
         }
         let lambda = self.context.copy_lambda(&parts.function);
@@ -259,8 +249,8 @@ impl<'p> Expander<'p> {
     /// One primal run, then the reverse sweep for each seed.
     fn mjp(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
-        if let Some(dual) = &mut self.dual {
-            let (results, cotangents) = dual.mjp(&mut self.context, parts, span);
+        if let Some(engine) = &mut self.engine {
+            let (results, cotangents) = engine.mjp(&mut self.context, parts, span);
             let values = if parts.with_primal { [results, cotangents].concat() } else { cotangents };
             self.bind(&statement.binders, values, span);
             return;

@@ -5,6 +5,7 @@ mod context;
 mod dependencies;
 mod directions;
 mod dual;
+mod engine;
 mod expand;
 mod flow;
 mod forward;
@@ -19,7 +20,8 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use dual::{Rung, in_notation};
-pub use expand::{ReverseMode, expand, expand_with_report, has_derivatives};
+pub use dual::Rung;
+pub use engine::ReverseMode;
+pub use expand::{expand, expand_with_report, has_derivatives};
 pub use report::{Note, NoteKind, Report};
 pub use saved::{SavedValue, saved_values};

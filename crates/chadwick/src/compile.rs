@@ -225,9 +225,7 @@ pub fn advance_observed(
             verified(program, "derivatives")?;
         }
     }
-    // The lower rungs are there to be read and counted, so they stay as the papers have them.
-    let is_for_speed = matches!(mode, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape));
-    if stage >= Stage::Optimise && is_for_speed {
+    if stage >= Stage::Optimise && mode.is_for_speed() {
         run(program, chadwick_opt::FINISH, observe)?;
     }
     Ok(report)

@@ -79,12 +79,10 @@ impl Function {
         let mut at_stage = program.clone();
         let mut notation = None;
         let advanced = with_deep_stack(|| {
-            if let compile::Engine::Dual(rung) = self.program.inner.engine {
-                let mut prepared = program.clone();
-                compile::advance(&mut prepared, self.program.inner.engine.reverse_mode(), Stage::Prepare)?;
-                notation = Some(chadwick_ad::in_notation(&prepared, rung));
-            }
             let mode = self.program.inner.engine.reverse_mode();
+            let mut prepared = program.clone();
+            compile::advance(&mut prepared, mode, Stage::Prepare)?;
+            notation = mode.in_notation(&prepared);
             compile::advance(&mut at_stage, mode, stage)?;
             compile::advance_with_report(&mut program, mode, Stage::Optimise)
         });

@@ -23,9 +23,10 @@ mod structure;
 mod tape;
 mod terms;
 
-pub use notation::in_notation;
+pub(crate) use notation::in_notation;
 
 use crate::context::{Context, with_axis};
+use crate::engine::ReverseEngine;
 use active::{active_variables, survey};
 use chadwick_core::{
     Arm, Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, LogType, Op, Statement, Type, TypeId, Var,
@@ -236,8 +237,16 @@ impl DualEngine {
         DualEngine { rung, machinery: FxHashMap::default() }
     }
 
-    /// Emits the function and its reverse pass; returns the results and the cotangents of the parameters.
-    pub fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+    fn machinery(&mut self, context: &mut Context, lambda: &Lambda) -> &mut Machinery {
+        let numbers = survey(context, lambda);
+        let number = if numbers.calls { 1 + self.machinery.len() } else { 0 };
+        let rung = self.rung;
+        self.machinery.entry((numbers.clone(), number)).or_insert_with(|| Machinery::new(rung, numbers, context))
+    }
+}
+
+impl ReverseEngine for DualEngine {
+    fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = bound_lambda(context, parts, span);
         let machinery = self.machinery(context, &lambda);
         let run = forward(context, machinery, &lambda, span);
@@ -245,8 +254,7 @@ impl DualEngine {
         (run.results, cotangents)
     }
 
-    /// The same for many seeds: one primal run, then a reverse pass for each.
-    pub fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+    fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = bound_lambda(context, parts, span);
         let machinery = self.machinery(context, &lambda);
         let run = forward(context, machinery, &lambda, span);
@@ -264,13 +272,6 @@ impl DualEngine {
         let space = vec![Axis { var: index, size: parts.count.clone().unwrap_or(Atom::i64(0)) }];
         let cotangents = context.b.push(Op::Build { space, body, inner }, types, span);
         (run.results, cotangents)
-    }
-
-    fn machinery(&mut self, context: &mut Context, lambda: &Lambda) -> &mut Machinery {
-        let numbers = survey(context, lambda);
-        let number = if numbers.calls { 1 + self.machinery.len() } else { 0 };
-        let rung = self.rung;
-        self.machinery.entry((numbers.clone(), number)).or_insert_with(|| Machinery::new(rung, numbers, context))
     }
 }
 
