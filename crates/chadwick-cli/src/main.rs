@@ -51,6 +51,7 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => options.limits.clone(),
         Command::Core(options) => options.limits.clone(),
         Command::Explain(options) => options.limits.clone(),
+        Command::Engines(options) => options.limits.clone(),
         Command::Build(options) => options.limits.clone(),
         Command::Bench(options) => options.limits.clone(),
         Command::Profile(options) => options.limits.clone(),
@@ -58,10 +59,17 @@ fn run(command: Command) -> Exit {
         Command::Gradbench(options) => options.limits.clone(),
     };
     // At the prompt, in tests and in benchmarks the time limit holds for each run, not for all together.
-    let time_limited =
-        !matches!(command, Command::Repl(_) | Command::Test(_) | Command::Bench(_) | Command::Profile(_) | Command::Gradbench(_));
+    let time_limited = !matches!(
+        command,
+        Command::Repl(_)
+            | Command::Test(_)
+            | Command::Engines(_)
+            | Command::Bench(_)
+            | Command::Profile(_)
+            | Command::Gradbench(_)
+    );
     let parallel = match &command {
-        Command::Test(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        Command::Test(_) | Command::Engines(_) => std::thread::available_parallelism().map_or(1, usize::from),
         // Every message has its answer: a run that exceeds its limit must end with its own error before the process does, also where
         // what is kept beside small values is as large as they are.
         Command::Gradbench(_) => 2,
@@ -76,6 +84,7 @@ fn run(command: Command) -> Exit {
         Command::Repl(options) => commands::repl::command(options),
         Command::Core(options) => commands::core::command(options),
         Command::Explain(options) => commands::explain::command(options),
+        Command::Engines(options) => commands::engines::command(options),
         Command::Build(options) => commands::build::command(options),
         Command::Bench(options) => bench::command(options),
         Command::Profile(options) => commands::profile::command(options),

@@ -51,6 +51,9 @@ pub enum Command {
     /// Show the derivative of an entry point, and what it keeps for the reverse pass
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
+    /// List what differentiates programs, and examine it
+    #[command(after_help = ENGINES_EXAMPLES)]
+    Engines(EnginesOptions),
     /// Make a C library: source, header, description, compiled code
     #[command(after_help = BUILD_EXAMPLES)]
     Build(BuildOptions),
@@ -69,6 +72,16 @@ pub enum Command {
     #[command(after_help = GRADBENCH_EXAMPLES)]
     Gradbench(GradbenchOptions),
 }
+
+const ENGINES_EXAMPLES: &str = "\
+The exam: worked examples of the papers; random programs on which all engines must agree with the interpreter, in every mode and nested;
+the work of gradients, counted as programs grow, against what each paper claims. Exit status 1 if something is wrong.
+
+Example:
+  chadwick engines
+  chadwick engines --table
+  chadwick engines --table --engine chad-fast --engine dual:naive
+  chadwick engines --full --programs 2000 tests/conformance/ad";
 
 const EXPLAIN_EXAMPLES: &str = "\
 First comes the derivative as Core: the entry point takes cotangents of its results (or tangents of its arguments) behind its arguments
@@ -320,6 +333,32 @@ pub struct CoreOptions {
     /// Print only this entry point and what it uses
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct EnginesOptions {
+    /// Files or directories whose test blocks are run by every engine, too
+    pub files: Vec<PathBuf>,
+    /// Examine the engines, briefly
+    #[arg(long)]
+    pub table: bool,
+    /// Examine them at length: more random programs
+    #[arg(long)]
+    pub full: bool,
+    /// Only this engine; may be repeated
+    #[arg(long = "engine", value_name = "NAME", value_parser = engine)]
+    pub engines: Vec<String>,
+    /// How many random programs [default: 40, or 1000 with --full]
+    #[arg(long, value_name = "N")]
+    pub programs: Option<u64>,
+    /// The seed of the first random program
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// For tools: one JSON document
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub limits: LimitOptions,
 }

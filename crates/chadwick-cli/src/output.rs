@@ -21,6 +21,21 @@ pub fn bytes(bytes: &[u8]) {
     }
 }
 
+/// Writes rows as a table whose first columns are texts and the others numbers.
+pub fn table(rows: &[Vec<String>], texts: usize) {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        let cell = |(column, (text, width)): (usize, (&String, &usize))| match column < texts {
+            true => format!("{text:<width$}"),
+            false => format!("{text:>width$}"),
+        };
+        let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+        line(cells.join("  ").trim_end());
+    }
+}
+
 /// Writes a line to standard error; there is nowhere to complain if that fails.
 pub fn error_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");

@@ -657,3 +657,37 @@ fn without_a_c_compiler_the_interpreter_runs() {
     assert_eq!(code, Some(1));
     assert!(stderr.contains("there is no C compiler `no-such-compiler`"), "{stderr}");
 }
+
+#[test]
+fn engines_are_listed_and_examined() {
+    let list = run(&["engines"]);
+    assert!(list.stdout.contains("chad-fast") && list.stdout.contains("dual:tape"), "{}", list.stdout);
+    let table = run(&[
+        "engines",
+        "--table",
+        "--programs",
+        "3",
+        "--engine",
+        "chad-fast",
+        "--engine",
+        "dual:staged",
+        "examples/kmeans.fut",
+    ]);
+    assert_eq!(table.code, Some(0), "{}", table.stdout);
+    let lines: Vec<&str> = table.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("engine") && lines[1].starts_with("chad-fast") && lines[2].starts_with("dual:staged"),
+        "{lines:?}"
+    );
+    assert!(
+        table.stdout.contains("a rule that the program gives on the rung `staged` (a rule of the program at "),
+        "{}",
+        table.stdout
+    );
+    let json = run(&["engines", "--table", "--programs", "1", "--engine", "chad-fast", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(rows[0]["worked_examples"]["wrong"].as_array().map(Vec::len), Some(0));
+    assert_eq!(rows[0]["passed"], true);
+    run(&["engines", "--engine", "other"]).is_wrong_usage("the engines are");
+    run(&["engines", "--table", "nowhere.fut"]).fails_with("nowhere.fut");
+}

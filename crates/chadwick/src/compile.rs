@@ -125,10 +125,22 @@ impl Engine {
         }
     }
 
+    pub fn all() -> Vec<Engine> {
+        [Engine::Builtin, Engine::ChadFast].into_iter().chain(Rung::ALL.map(Engine::Dual)).collect()
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Engine::Builtin => String::from("builtin"),
+            Engine::ChadFast => String::from("chad-fast"),
+            Engine::Dual(rung) => format!("dual:{}", rung.name()),
+        }
+    }
+
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
-        let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
-        format!("auto, builtin, chad-fast, dual (which is dual:tape), {rungs}")
+        let names: Vec<String> = Engine::all().into_iter().map(Engine::name).collect();
+        format!("auto, {}; dual is dual:tape", names.join(", "))
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.

@@ -39,6 +39,28 @@ impl Error {
         Error::Argument { message: message.into() }
     }
 
+    /// Whether an engine said that it does not take the program.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Error::Compile { diagnostics, .. } if diagnostics.iter().any(|one| one.code == "E0410"))
+    }
+
+    /// Where in the source something is wrong, if that is known.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Error::Compile { diagnostics, map } => {
+                diagnostics.iter().find(|one| one.is_error()).map(|one| map.position(one.primary.span))
+            }
+            Error::Runtime { error, map } => Some(map.position(error.span)),
+            _ => None,
+        }
+    }
+
+    /// Whether a call was ended by a limit on time, memory or depth.
+    pub fn is_limit(&self) -> bool {
+        use chadwick_interp::ErrorKind::{Deadline, DepthLimit, MemoryLimit};
+        matches!(self, Error::Runtime { error, .. } if matches!(error.kind, Deadline | DepthLimit | MemoryLimit))
+    }
+
     /// The text for people; ends without a newline.
     pub fn render(&self, style: Style) -> String {
         match self {

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod check;
 pub mod core;
+pub mod engines;
 pub mod eval;
 pub mod explain;
 pub mod grad;

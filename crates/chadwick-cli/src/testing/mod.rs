@@ -9,6 +9,7 @@ mod script;
 pub mod spec;
 
 pub use run::read_data;
+pub use schedule::run_all;
 
 use crate::options::TestOptions;
 use crate::{Exit, output};
@@ -33,6 +34,11 @@ pub struct Outcome {
 pub enum Status {
     Passed,
     Failed(String),
+    /// The engine does not take the program: which construct, and where.
+    Refused {
+        message: String,
+        place: String,
+    },
     Skipped(String),
 }
 
@@ -72,7 +78,7 @@ pub fn command(options: &TestOptions) -> Exit {
         workers: options.jobs.unwrap_or(available).clamp(1, files.len().max(1)),
     };
     let mut report = report::Report::new(options, &files);
-    schedule::run_all(&files, &config, &mut |file, outcomes| report.add(file, outcomes));
+    run_all(&files, &config, &mut |file, outcomes| report.add(file, outcomes));
     report.finish()
 }
 

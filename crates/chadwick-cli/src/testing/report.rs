@@ -53,7 +53,7 @@ impl<'a> Report<'a> {
         for outcome in &outcomes {
             match outcome.status {
                 Status::Passed => self.counts.passed += 1,
-                Status::Failed(_) => self.counts.failed += 1,
+                Status::Failed(_) | Status::Refused { .. } => self.counts.failed += 1,
                 Status::Skipped(_) => self.counts.skipped += 1,
             }
         }
@@ -82,6 +82,7 @@ impl<'a> Report<'a> {
         match &outcome.status {
             Status::Passed if self.verbose => Some(format!("{} {place}{test}", self.paint.good("PASS"))),
             Status::Passed => None,
+            Status::Refused { message, place: at } => Some(format!("{} {place}{test}: {message} ({at})", self.paint.bad("FAIL"))),
             Status::Failed(reason) => {
                 let reason = reason.trim_end().replace('\n', "\n     ");
                 Some(format!("{} {place}{test}: {reason}", self.paint.bad("FAIL")))
@@ -107,6 +108,7 @@ impl<'a> Report<'a> {
                 let (status, reason) = match &outcome.status {
                     Status::Passed => ("passed", None),
                     Status::Failed(reason) => ("failed", Some(reason)),
+                    Status::Refused { message, .. } => ("refused", Some(message)),
                     Status::Skipped(reason) => ("skipped", Some(reason)),
                 };
                 json!({

@@ -48,6 +48,9 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
                     pattern.text()
                 ))),
                 (Some(pattern), Err(error)) => whole(expected_error(pattern, &compile_messages(&error), &error)),
+                (None, Err(error)) if error.is_refusal() => {
+                    whole(Status::Refused { message: error.message(), place: error.place().unwrap_or_default() })
+                }
                 (None, Err(error)) => whole(Status::Failed(format!("does not compile\n{error}"))),
                 (None, Ok(program)) => {
                     let mut outcomes = run_cases(path, &source, &program, &spec, config, progress);

@@ -1,0 +1,79 @@
+//! What each engine is, and what its paper claims.
+
+use crate::families::Family;
+use crate::growth::Factor;
+use chadwick::compile::{Engine, Rung};
+
+/// An engine for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    pub engine: Engine,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What is left out of the language, if anything.
+    pub leaves_out: &'static str,
+    /// Families on which it does worse than a constant factor, by name.
+    claims: &'static [(&'static str, Factor)],
+}
+
+impl Description {
+    /// How the work of its gradients is to grow.
+    pub fn claim(&self, family: &Family) -> Factor {
+        self.claims.iter().find(|(name, _)| *name == family.name).map_or(Factor::Constant, |(_, factor)| *factor)
+    }
+}
+
+/// Dense cotangents: a zero or a sum as large as the input for each operation.
+const AS_LARGE_AS_THE_INPUT: &[(&str, Factor)] =
+    &[("dot", Factor::Linear), ("elements", Factor::Linear), ("unused", Factor::Linear), ("matrix", Factor::Linear)];
+const NAIVE: &[(&str, Factor)] = &[
+    ("doubling", Factor::Exponential),
+    ("dot", Factor::Linear),
+    ("elements", Factor::Linear),
+    ("unused", Factor::Linear),
+    ("matrix", Factor::Linear),
+];
+
+pub fn describe(engine: Engine) -> Description {
+    let row = |paper, about, leaves_out, claims| Description { engine, paper, about, leaves_out, claims };
+    match engine {
+        Engine::Builtin => {
+            row("Krawiec et al., section 8", "the interpreter's own derivatives, by overloading: the oracle", "", &[])
+        }
+        Engine::ChadFast => row(
+            "Smeding, chapter 7",
+            "derivatives as first-order programs with accumulators: the default",
+            "derivatives of an order that depends on the input",
+            &[],
+        ),
+        Engine::Dual(rung) => {
+            let (paper, about) = of_rung(rung);
+            let leaves_out = match rung {
+                Rung::Naive | Rung::Staged => "rules that the program gives",
+                _ => "derivatives of an order that depends on the input",
+            };
+            let claims = match rung {
+                Rung::Naive => NAIVE,
+                Rung::Staged | Rung::Cayley => AS_LARGE_AS_THE_INPUT,
+                _ => &[],
+            };
+            row(paper, about, leaves_out, claims)
+        }
+    }
+}
+
+fn of_rung(rung: Rung) -> (&'static str, &'static str) {
+    match rung {
+        Rung::Naive => ("Smeding, 3.3", "backpropagators are functions, called again wherever they are shared"),
+        Rung::Staged => ("Smeding, 3.4", "calls of backpropagators wait in a map, so each is made once"),
+        Rung::Cayley => ("Smeding, 3.5", "updates of one state instead of sums of many"),
+        Rung::Sparse => ("Smeding, 3.6", "the cotangent of the input is a map of scalars"),
+        Rung::Mutable => ("Smeding, 3.7", "arrays instead of maps"),
+        Rung::Single => ("Smeding, 3.8.1", "one array for the cotangents of inputs and operations"),
+        Rung::Contrib => ("Smeding, 3.8.2", "backpropagators are data: lists of contributions"),
+        Rung::Tape => ("Smeding, 3.8.3", "contributions go to a tape as the program runs; this rung has native code"),
+        Rung::Delta => ("Krawiec et al., section 7", "terms with `let`, evaluated body first"),
+    }
+}
