@@ -292,7 +292,7 @@ pub struct GradcheckOptions {
     #[arg(long)]
     pub json: bool,
     /// What differentiates
-    #[arg(long, default_value = "builtin", value_parser = engine)]
+    #[arg(long, default_value = "auto", value_parser = engine)]
     pub engine: String,
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -378,7 +378,7 @@ pub struct ExplainOptions {
     #[arg(long, default_value = "optimise", value_parser = stage)]
     pub stage: Stage,
     /// What differentiates
-    #[arg(long, default_value = "chad-fast", value_parser = explained_engine)]
+    #[arg(long, default_value = "auto", value_parser = explained_engine)]
     pub engine: String,
     /// Only the report, without the Core
     #[arg(long)]

@@ -691,3 +691,17 @@ fn engines_are_listed_and_examined() {
     run(&["engines", "--engine", "other"]).is_wrong_usage("the engines are");
     run(&["engines", "--table", "nowhere.fut"]).fails_with("nowhere.fut");
 }
+
+#[test]
+fn a_derivative_that_no_engine_compiles_is_interpreted_with_a_warning() {
+    let scratch = Scratch::new("order");
+    let file = scratch.file(
+        "order.fut",
+        "def f (n: i64) (x: f64): f64 = if n == 0 then x * x else vjp (f (n - 1)) x 1\nentry g (n: i64) (x: f64): f64 = f n x\n",
+    );
+    let found = run(&["run", &file, "g", "1", "3.0"]);
+    assert_eq!((found.code, found.stdout.trim()), (Some(0), "6.0f64"), "{}", found.stderr);
+    assert!(found.stderr.contains("W0411") && found.stderr.contains("order.fut:1:58"), "{}", found.stderr);
+    run(&["grad", &file, "g", "1", "3.0", "--engine", "chad-fast"]).fails_with("E0410");
+    run(&["grad", "examples/kmeans.fut", "--engine", "builtin", "--backend", "native"]).fails_with("`chad-fast`");
+}

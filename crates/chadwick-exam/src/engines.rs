@@ -39,6 +39,7 @@ const NAIVE: &[(&str, Factor)] = &[
 pub fn describe(engine: Engine) -> Description {
     let row = |paper, about, leaves_out, claims| Description { engine, paper, about, leaves_out, claims };
     match engine {
+        Engine::Auto => row("", "`chad-fast` in native code, `builtin` on the interpreter and where nothing else can", "", &[]),
         Engine::Builtin => {
             row("Krawiec et al., section 8", "the interpreter's own derivatives, by overloading: the oracle", "", &[])
         }

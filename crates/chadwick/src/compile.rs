@@ -106,8 +106,10 @@ pub fn lower(checked: &mut Checked) -> Option<core::Program> {
 /// What differentiates a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, by overloading, as the program runs.
+    /// What suits the program and the back end.
     #[default]
+    Auto,
+    /// The interpreter, by overloading, as the program runs.
     Builtin,
     /// Derivatives become Core before the program runs.
     ChadFast,
@@ -118,19 +120,22 @@ pub enum Engine {
 impl Engine {
     pub fn from_name(name: &str) -> Option<Engine> {
         match name {
-            "builtin" | "auto" => Some(Engine::Builtin),
+            "auto" => Some(Engine::Auto),
+            "builtin" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
             "dual" => Some(Engine::Dual(Rung::Tape)),
             name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
         }
     }
 
+    /// All that there are to choose from.
     pub fn all() -> Vec<Engine> {
         [Engine::Builtin, Engine::ChadFast].into_iter().chain(Rung::ALL.map(Engine::Dual)).collect()
     }
 
     pub fn name(self) -> String {
         match self {
+            Engine::Auto => String::from("auto"),
             Engine::Builtin => String::from("builtin"),
             Engine::ChadFast => String::from("chad-fast"),
             Engine::Dual(rung) => format!("dual:{}", rung.name()),
@@ -143,10 +148,15 @@ impl Engine {
         format!("auto, {}; dual is dual:tape", names.join(", "))
     }
 
+    /// Whether native code can be made of what it makes.
+    pub fn has_native_code(self) -> bool {
+        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape))
+    }
+
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
     pub fn reverse_mode(self) -> ReverseMode {
         match self {
-            Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
+            Engine::Auto | Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
             Engine::Dual(rung) => ReverseMode::Dual(rung),
         }
     }
@@ -188,7 +198,7 @@ impl Stage {
 /// Replaces derivative operators by what the engine makes of them.
 pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), Vec<Diagnostic>> {
     match engine {
-        Engine::Builtin => Ok(()),
+        Engine::Auto | Engine::Builtin => Ok(()),
         engine => advance(program, engine.reverse_mode(), Stage::Optimise),
     }
 }

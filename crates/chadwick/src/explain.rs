@@ -5,7 +5,7 @@ use crate::compile::{self, Stage};
 use crate::derivative;
 use crate::error::{Error, Result};
 use crate::function::Function;
-use crate::program::with_deep_stack;
+use crate::program::{Choice, with_deep_stack};
 use chadwick_ad::{Note, NoteKind, Report};
 use chadwick_core as core;
 use chadwick_core::{Block, Mode, Op, Type};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct Explanation {
     pub entry: String,
     pub mode: Mode,
+    /// What differentiates, and why.
+    pub engine: Choice,
     /// The arguments by which is differentiated.
     pub by: Vec<String>,
     pub stage: Stage,
@@ -95,6 +97,7 @@ impl Function {
         Ok(Explanation {
             entry: self.name().to_owned(),
             mode,
+            engine: Choice::for_code(self.program.inner.engine),
             by: self.wrt_names()?,
             stage,
             core: core::text::print(&at_stage),
@@ -240,6 +243,7 @@ impl Explanation {
         if self.mode != Mode::Vjp {
             return writeln!(out, "forward mode keeps nothing");
         }
+        writeln!(out, "reverse mode by `{}`: {}", self.engine.engine.name(), self.engine.reason)?;
         writeln!(out, "kept for the reverse pass of `{}` by {}:", self.entry, self.by.join(", "))?;
         let arrays: Vec<&SavedValue> = self.saved.iter().filter(|value| !value.is_scalar()).collect();
         if arrays.is_empty() {

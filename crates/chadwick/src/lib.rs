@@ -43,5 +43,5 @@ pub use chadwick_source as source;
 pub use derivative::{Gradient, Pullback};
 pub use error::{Error, Result};
 pub use function::Function;
-pub use program::{Backend, EntryPoint, NativeOptions, Parameter, Program, native_code_available};
+pub use program::{Backend, Choice, EntryPoint, NativeOptions, Parameter, Program, native_code_available};
 pub use values::Value;

@@ -38,7 +38,10 @@ pub(crate) struct Inner {
     pub lowered: Rc<core::Program>,
     /// As it is run.
     pub core: Rc<core::Program>,
+    /// As it was asked for.
     pub engine: compile::Engine,
+    /// What it came to.
+    choice: Choice,
     pub warnings: Vec<Diagnostic>,
     pub interpreter: RefCell<Interpreter>,
     pub limits: Cell<Limits>,
@@ -58,8 +61,39 @@ struct Parts {
     map: Arc<SourceMap>,
     warnings: Vec<Diagnostic>,
     engine: compile::Engine,
+    choice: Choice,
     backend: Backend,
     native: Option<RefCell<NativeProgram>>,
+}
+
+/// The engine that differentiates a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub engine: compile::Engine,
+    pub reason: String,
+}
+
+impl Choice {
+    fn new(engine: compile::Engine, backend: Backend) -> Choice {
+        match (engine, backend) {
+            (compile::Engine::Auto, Backend::Interpreter) => {
+                Choice { engine: compile::Engine::Builtin, reason: String::from("the interpreter differentiates as it runs") }
+            }
+            (engine, _) => Choice::for_code(engine),
+        }
+    }
+
+    /// Where derivatives are to be code.
+    pub(crate) fn for_code(engine: compile::Engine) -> Choice {
+        use compile::Engine::{Auto, ChadFast};
+        let (engine, reason) = match engine {
+            Auto => {
+                (ChadFast, "it has a rule for every construct of the program, and the work is a constant times the function's")
+            }
+            engine => (engine, "it was asked for"),
+        };
+        Choice { engine, reason: String::from(reason) }
+    }
 }
 
 /// What runs a program.
@@ -167,6 +201,11 @@ impl Program {
         self.build((*self.inner.lowered).clone(), self.inner.engine, backend)
     }
 
+    /// The same program, differentiated by another engine and run by another back end.
+    pub fn compiled(&self, engine: compile::Engine, backend: Backend) -> Result<Program> {
+        self.build((*self.inner.lowered).clone(), engine, backend)
+    }
+
     /// The program whose one entry point gives the results of `entry` and its derivative: with arguments, and cotangents of the results
     /// (or tangents of the arguments `wrt`), to results, and cotangents of the arguments `wrt` (or tangents of the results).
     pub fn derivative_of(&self, entry: &str, wrt: &[usize], mode: core::Mode) -> Result<Program> {
@@ -184,27 +223,44 @@ impl Program {
 
     /// Whether derivatives are compiled rather than recorded as the program runs.
     pub(crate) fn is_compiled(&self) -> bool {
-        self.inner.engine != compile::Engine::Builtin || self.inner.native.is_some()
+        self.inner.choice.engine != compile::Engine::Builtin
+    }
+
+    /// What differentiates this program, and why.
+    ///
+    /// ```
+    /// use chadwick::{Program, compile::Engine};
+    ///
+    /// let program = Program::from_source("entry slope (x: f64) = vjp (\\y -> y * y) x 1")?;
+    /// assert_eq!(program.engine().engine, Engine::Builtin);
+    /// assert_eq!(program.engine().reason, "the interpreter differentiates as it runs");
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn engine(&self) -> &Choice {
+        &self.inner.choice
     }
 
     fn build(&self, lowered: core::Program, engine: compile::Engine, backend: Backend) -> Result<Program> {
         let map = Arc::clone(&self.inner.map);
         let lowered = Rc::new(lowered);
-        let by = match backend {
-            Backend::Native(_) if engine == compile::Engine::Builtin => compile::Engine::ChadFast,
-            _ => engine,
-        };
-        if let (Backend::Native(_), compile::Engine::Dual(rung)) = (backend, by)
-            && rung != compile::Rung::Tape
+        let choice = Choice::new(engine, backend);
+        if let Backend::Native(_) = backend
+            && !choice.engine.has_native_code()
         {
-            let message = format!("the engine `dual:{}` is for the interpreter; `dual:tape` has native code", rung.name());
+            let message = format!(
+                "the engine `{}` is for the interpreter; `chad-fast` and `dual:tape` have native code",
+                choice.engine.name()
+            );
             return Err(Error::NoNativeCode { message });
         }
         let mut core = Rc::clone(&lowered);
-        if by != compile::Engine::Builtin
-            && let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), by))
-        {
-            return Err(Error::Compile { diagnostics, map });
+        if let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), choice.engine)) {
+            let error = Error::Compile { diagnostics, map };
+            return if engine == compile::Engine::Auto && error.is_refusal() {
+                Ok(self.interpreted(lowered, &error))
+            } else {
+                Err(error)
+            };
         }
         let native = match backend {
             Backend::Interpreter => None,
@@ -215,7 +271,24 @@ impl Program {
             }
         };
         let warnings = self.inner.warnings.clone();
-        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, backend, native }))
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native }))
+    }
+
+    /// A program that no engine makes code of, for a reason: the interpreter runs it, with a warning.
+    fn interpreted(&self, lowered: Rc<core::Program>, refusal: &Error) -> Program {
+        let map = Arc::clone(&self.inner.map);
+        let (engine, backend) = (compile::Engine::Builtin, Backend::Interpreter);
+        let mut warnings = self.inner.warnings.clone();
+        if let Error::Compile { diagnostics, .. } = refusal {
+            let refused = diagnostics.iter().filter(|one| one.is_error());
+            warnings.extend(refused.map(|one| {
+                let message = format!("{}; the interpreter runs the program instead, more slowly", one.message);
+                Diagnostic::warning("W0411", one.primary.span, message)
+            }));
+        }
+        let place = refusal.place().map_or_else(String::new, |place| format!(" ({place})"));
+        let choice = Choice { engine, reason: format!("{}{place}", refusal.message()) };
+        Program::assemble(Parts { core: Rc::clone(&lowered), lowered, map, warnings, engine, choice, backend, native: None })
     }
 
     /// The C text of the program, if it runs natively.
@@ -244,24 +317,27 @@ impl Program {
                 .map_err(|error| Error::NoNativeCode { message: error.to_string() })
         })?;
         let (warnings, backend) = (self.inner.warnings.clone(), Backend::Native(options));
-        let native = Some(RefCell::new(native));
-        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine: self.inner.engine, backend, native }))
+        let (engine, native) = (self.inner.engine, Some(RefCell::new(native)));
+        let choice = Choice::new(engine, backend);
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native }))
     }
 
     /// A program that is in Core already.
     pub fn from_core(core: core::Program, map: Arc<SourceMap>, warnings: Vec<Diagnostic>) -> Program {
         let core = Rc::new(core);
-        let (engine, backend) = (compile::Engine::Builtin, Backend::Interpreter);
-        Program::assemble(Parts { lowered: Rc::clone(&core), core, map, warnings, engine, backend, native: None })
+        let (engine, backend) = (compile::Engine::Auto, Backend::Interpreter);
+        let choice = Choice::new(engine, backend);
+        Program::assemble(Parts { lowered: Rc::clone(&core), core, map, warnings, engine, choice, backend, native: None })
     }
 
     fn assemble(parts: Parts) -> Program {
-        let Parts { lowered, core, map, warnings, engine, backend, native } = parts;
+        let Parts { lowered, core, map, warnings, engine, choice, backend, native } = parts;
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, derivatives) = (Cell::new(limits), RefCell::default());
         let peak = Cell::new(0);
-        let inner = Inner { map, lowered, core, engine, warnings, interpreter, limits, peak, native, backend, derivatives };
+        let inner =
+            Inner { map, lowered, core, engine, choice, warnings, interpreter, limits, peak, native, backend, derivatives };
         Program { inner: Rc::new(inner) }
     }
 

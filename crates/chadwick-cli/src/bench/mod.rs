@@ -6,13 +6,14 @@ mod report;
 pub use measure::Collector;
 pub use report::{bytes, seconds};
 
+use crate::commands::compiled;
 use crate::errors::error_json;
 use crate::options::{BackendName, BenchOptions, FloatMode};
 use crate::output::{self, Paint, style};
 use crate::testing::spec::{self, Expect, Input, RandomItem};
 use crate::testing::{collect, random, read_data};
 use crate::{Exit, input};
-use chadwick::compile::FileLoader;
+use chadwick::compile::{Engine, FileLoader};
 use chadwick::values::{Value, ValueType, text};
 use chadwick::{Backend, Error, Function, NativeOptions, Program, Result};
 use measure::Statistics;
@@ -109,7 +110,7 @@ fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measur
                 ("native", Backend::Native(NativeOptions { strict, quick: false, threads }))
             }
         };
-        let program = program.with_backend(backend)?;
+        let program = compiled(&program, Engine::Auto, backend)?;
         for dataset in &datasets {
             let function = program.function(&dataset.entry)?;
             if let Err(error) = bench_dataset(path, &function, dataset, name, options, measurements) {

@@ -162,7 +162,7 @@ fn corpus(files: &[PathBuf], engine: Engine, options: &EnginesOptions) -> Marks 
 }
 
 fn list(engines: &[Engine], json: bool) {
-    let descriptions: Vec<_> = engines.iter().map(|engine| describe(*engine)).collect();
+    let descriptions: Vec<_> = std::iter::once(&Engine::Auto).chain(engines).map(|engine| describe(*engine)).collect();
     if json {
         let rows = descriptions.iter().map(
             |row| json!({ "engine": row.engine.name(), "paper": row.paper, "about": row.about, "leaves_out": row.leaves_out }),

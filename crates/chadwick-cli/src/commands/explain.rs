@@ -17,8 +17,7 @@ pub fn command(options: &ExplainOptions) -> Exit {
 }
 
 fn explain(options: &ExplainOptions) -> Result<()> {
-    let engine = Engine::from_name(&options.engine).filter(|engine| *engine != Engine::Builtin);
-    let program = load(&options.file)?.with_engine(engine.unwrap_or(Engine::ChadFast))?;
+    let program = load(&options.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
     let function = program.function(&arguments::entry_to_differentiate(&program, options.entry.as_deref())?)?;
     let function = match options.wrt.is_empty() {
         true => function,
@@ -75,6 +74,8 @@ fn document(explanation: &Explanation) -> Json {
     json!({
         "entry": explanation.entry,
         "mode": match explanation.mode { Mode::Vjp => "vjp", _ => "jvp" },
+        "engine": explanation.engine.engine.name(),
+        "engine_because": explanation.engine.reason,
         "by": explanation.by,
         "stage": explanation.stage.name(),
         "core": explanation.core,

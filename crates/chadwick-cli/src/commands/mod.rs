@@ -15,8 +15,8 @@ pub mod run;
 use crate::errors::error_json;
 use crate::output::{self, Paint};
 use crate::{Exit, input, output::style};
-use chadwick::compile::FileLoader;
-use chadwick::{Error, Program, render};
+use chadwick::compile::{Engine, FileLoader};
+use chadwick::{Backend, Error, Program, render};
 use std::path::Path;
 
 /// Compiles a program; its warnings go to standard error.
@@ -29,6 +29,17 @@ fn load(path: &Path) -> Result<Program, Error> {
     }
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     Ok(program)
+}
+
+/// The program with derivatives by an engine, on a back end; what is to be said about that goes to standard error.
+pub fn compiled(program: &Program, engine: Engine, backend: Backend) -> Result<Program, Error> {
+    let known = program.warnings().len();
+    let compiled = program.compiled(engine, backend)?;
+    let style = style(Paint::stderr());
+    for warning in &compiled.warnings()[known..] {
+        output::error_line(render::diagnostic(warning, compiled.source_map(), style).trim_end());
+    }
+    Ok(compiled)
 }
 
 fn trace_line(tag: &str, values: &str) -> String {

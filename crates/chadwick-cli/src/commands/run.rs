@@ -1,18 +1,19 @@
 //! `chadwick run`: an entry point on given arguments.
 
 use crate::arguments::{self, Default};
-use crate::commands::{finish, load, trace_line};
+use crate::commands::{compiled, finish, load, trace_line};
 use crate::options::RunOptions;
 use crate::results::Results;
 use crate::{Exit, output};
 use chadwick::Result;
+use chadwick::compile::Engine;
 
 pub fn command(options: &RunOptions) -> Exit {
     finish(run(options), options.output.wants_json())
 }
 
 fn run(options: &RunOptions) -> Result<()> {
-    let program = load(&options.call.file)?.with_backend(options.backend.backend(false, None))?;
+    let program = compiled(&load(&options.call.file)?, Engine::Auto, options.backend.backend(false, None))?;
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     let call = arguments::resolve(&program, &options.call, Default::StandardInput, options.limits.max_memory)?;
     program.set_limits(options.limits.starting_now());

@@ -7,7 +7,7 @@
 use super::run::limits;
 use super::spec::RandomItem;
 use super::{Config, Status, random};
-use chadwick::compile::{Engine, FileLoader};
+use chadwick::compile::FileLoader;
 use chadwick::script::{self, Property};
 use chadwick::values::Value;
 use chadwick::{Function, Program, Result};
@@ -84,7 +84,7 @@ fn generated(
     );
     let text = format!("{source}\nentry {HOLDS} {candidate} {name} candidate\nentry {SHOWN} {candidate} candidate\n");
     let program = Program::compile_entries(path, &text, &FileLoader, |name: &str| [HOLDS, SHOWN].contains(&name))?;
-    let program = if config.engine == Engine::Builtin { program } else { program.with_engine(config.engine)? };
+    let program = program.with_engine(config.engine)?;
     let test = program.function(HOLDS)?;
     let arguments =
         |size: u64, seed: i64, steps: &[i32]| vec![Value::from(size as i64), Value::from(seed), Value::from(steps.to_vec())];

@@ -4,7 +4,6 @@ use super::spec::{self, Case, Expect, Input, Pattern, Spec};
 use super::{Config, Outcome, Status, property, random, script};
 use crate::input;
 use crate::panics;
-use chadwick::compile::Engine;
 use chadwick::values::{Value, compare};
 use chadwick::{Backend, Error, Limits, Program, Result as CallResult};
 use std::path::Path;
@@ -28,14 +27,10 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     }
     let compile = || {
         let program = Program::compile(path, &source, &chadwick::compile::FileLoader)?;
-        match (config.backend, config.engine) {
-            (Backend::Interpreter, Engine::Builtin) => Ok(program),
-            (Backend::Interpreter, engine) => program.with_engine(engine),
-            (native, _) if program.entry_points().is_empty() => {
-                let _ = native;
-                Ok(program)
-            }
-            (native, engine) => program.with_engine(engine)?.with_backend(native),
+        match config.backend {
+            // Nothing of it can be run.
+            Backend::Native(_) if program.entry_points().is_empty() => Ok(program),
+            backend => program.compiled(config.engine, backend),
         }
     };
     match panics::caught(compile) {

@@ -6,7 +6,7 @@ use super::run::{limits, read_data};
 use super::spec::Script;
 use super::{Config, Status};
 use crate::input;
-use chadwick::compile::{Engine, FileLoader};
+use chadwick::compile::FileLoader;
 use chadwick::script::{self, ScriptFile, data_name};
 use chadwick::values::Value;
 use chadwick::{Error, Program, Result as CallResult};
@@ -56,7 +56,7 @@ pub fn run(
     };
     let with_script = format!("{source}\nentry {NAME}{declared} = {bound}{body}\n");
     let compiled = Program::compile_entries(path, &with_script, &FileLoader, |name: &str| name == NAME)
-        .and_then(|program| if config.engine == Engine::Builtin { Ok(program) } else { program.with_engine(config.engine) });
+        .and_then(|program| program.with_engine(config.engine));
     let program =
         compiled.map_err(|error| Status::Failed(format!("the script does not fit the program\n{}", messages(&error))))?;
     program.set_limits(limits(config));
