@@ -226,7 +226,7 @@ fn explain_shows_the_derivative_and_what_it_keeps() {
 
     // The only entry point that has a gradient is meant.
     let report = run(&["explain", "examples/kmeans.fut", "--report"]);
-    assert!(report.stdout.starts_with("kept for the reverse pass of `cost`"), "{}{}", report.stdout, report.stderr);
+    assert!(report.stdout.starts_with("reverse mode by `chad-fast`: "), "{}{}", report.stdout, report.stderr);
 
     let json = run(&["explain", "examples/kmeans.fut", "cost", "--json", "--stage", "prepare"]);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
