@@ -120,8 +120,24 @@ pub enum Mark {
     Independent,
     /// Independent but for these accumulators, whose operation is associative and commutative.
     Reduction(Vec<(Combine, Local)>),
-    /// The same, around one loop that must run in order but as often in every iteration: several iterations go side by side.
-    Lanes(Vec<(Combine, Local)>, SiteId),
+    /// Around one loop that must run in order, or is best so, but as often in every iteration: several iterations go side by side.
+    Lanes(Lanes),
+}
+
+/// Iterations side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lanes {
+    /// What stands behind the inner loop: all at once but for these accumulators, or, where that is all it is, one after the other.
+    pub behind: Behind,
+    /// Whether what the inner loop does is a sum of a few operations: then fewer iterations fill the machine.
+    pub sums: bool,
+    pub site: SiteId,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Behind {
+    AtOnce(Vec<(Combine, Local)>),
+    InOrder,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -393,6 +409,24 @@ pub struct Function {
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,
+}
+
+impl Stm {
+    /// Whether a straight statement reads or changes a local.
+    pub fn names(&self, local: Local) -> bool {
+        let mut found = false;
+        let mut visit = |exp: &Exp| exp.for_each_local(&mut |it| found |= it == local);
+        match self {
+            Stm::Let(_, exp) => visit(exp),
+            Stm::Assign(changed, exp) => {
+                visit(exp);
+                found |= *changed == local;
+            }
+            Stm::Store { data, at, value } => [data, at, value].into_iter().for_each(visit),
+            _ => {}
+        }
+        found
+    }
 }
 
 impl Ty {

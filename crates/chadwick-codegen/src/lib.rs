@@ -6,6 +6,7 @@
 mod borrow;
 mod c;
 mod chunks;
+mod columns;
 mod emit;
 pub mod export;
 pub mod ir;
@@ -81,6 +82,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     if !config.strict {
         chunks::cut(&mut program);
     }
+    columns::exchange(&mut program);
     schedule::schedule(&mut program);
     let program = &program;
     let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();

@@ -2,6 +2,7 @@
 
 mod work;
 
+use chadwick::compile::Engine;
 use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, NativeOptions, Program, Value};
 use work::{count, numbers, source, with_gradient};
@@ -146,6 +147,33 @@ fn adjoints_of_stencils_are_stencils() {
             let gradient =
                 source(&format!("entry g [n] (x: [n]f64): [n]f64 = grad (\\x -> f64.sum (map (\\v -> v * v) ({body}))) x"));
             agrees(&gradient, "g", &[x]);
+        }
+    }
+}
+
+/// Distances to all of some points: least, nearest, and all of them.
+#[test]
+fn sums_of_rows_go_side_by_side() {
+    let text = "
+def distance [d] (a: [d]f64) (b: [d]f64): f64 = f64.sum (map2 (\\x y -> (x - y) ** 2) a b)
+entry least [n][k][d] (p: [n][d]f64) (c: [k][d]f64): f64 = f64.sum (map (\\p -> f64.minimum (map (distance p) c)) p)
+entry nearest [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [n]i64 =
+  map (\\p -> (reduce (\\(a, i) (b, j) -> if a <= b then (a, i) else (b, j)) (f64.inf, -1) (zip (map (distance p) c) (iota k))).1) p
+entry all [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [n][k]f64 = map (\\p -> map (distance p) c) p
+entry gradient [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [k][d]f64 = grad (least p) c";
+    let program = source(text).with_engine(Engine::ChadFast).expect("derivatives");
+    assert!(own_text(&program).matches("lane < 8").count() >= 4, "{}", own_text(&program));
+    let mut sizes = vec![(8, 8, 1), (9, 15, 3), (20, 17, 16), (100, 23, 5), (7, 30, 4), (30, 7, 4), (8, 9, 0), (0, 9, 2), (9, 0, 2)];
+    sizes.push((64, 41, 30));
+    for (n, k, d) in sizes {
+        let (p, mut c) = (work::matrix(n, d, 1), numbers(k * d, 2));
+        // A distance that is no number is never the least.
+        if let Some(place) = c.get_mut(d / 2) {
+            *place = f64::NAN;
+        }
+        let args = [p, Value::new([k, d], c).expect("a matrix")];
+        for entry in ["least", "nearest", "all", "gradient"] {
+            agrees(&program, entry, &args);
         }
     }
 }

@@ -6,19 +6,12 @@ use crate::ir::*;
 
 /// The sizes of groups, the first that fits; the rest goes one by one.
 const GROUPS: [usize; 2] = [16, 4];
+const GROUPS_OF_SUMS: [usize; 2] = [8, 4];
 /// Bodies with more statements than this have groups of one size only.
 const LONG: usize = 200;
 
 impl Printer<'_> {
-    pub(super) fn lanes(
-        &mut self,
-        index: Local,
-        from: &str,
-        to: &str,
-        body: &[Stm],
-        reductions: &[(Combine, Local)],
-        site: SiteId,
-    ) {
+    pub(super) fn lanes(&mut self, index: Local, from: &str, to: &str, body: &[Stm], lanes: &Lanes) {
         let Some(split) = body.iter().position(|stm| matches!(stm, Stm::For { .. })) else { return };
         let (before, after) = (&body[..split], &body[split + 1..]);
         let Stm::For { index: counter, bound, body: within, .. } = &body[split] else { return };
@@ -27,14 +20,18 @@ impl Printer<'_> {
         let (again, shared): (Vec<Local>, Vec<Local>) =
             shared.into_iter().partition(|local| !self.function.locals[local.0 as usize].ty.has_lanes());
         let again = |part: &[Stm]| -> Vec<Stm> {
-            let made = |stm: &&Stm| matches!(stm, Stm::Let(local, _) if again.contains(local) && part.iter().any(|user| names(user, *local)));
+            let made = |stm: &&Stm| matches!(stm, Stm::Let(local, _) if again.contains(local) && part.iter().any(|user| user.names(*local)));
             before.iter().filter(made).chain(part).cloned().collect()
         };
         let (within, after) = (again(within), again(after));
         let at = format!("{}_at", self.name(index));
         self.line(&format!("int64_t {at} = {from};"));
-        let tick = format!("if (cw_tick(ctx)) return cw_fail(ctx, {}, CW_DEADLINE, 0, NULL);", site.0);
-        let groups = if body.len() + within.len() > LONG { &GROUPS[..1] } else { &GROUPS[..] };
+        let tick = format!("if (cw_tick(ctx)) return cw_fail(ctx, {}, CW_DEADLINE, 0, NULL);", lanes.site.0);
+        let groups = match () {
+            () if body.len() + within.len() > LONG => &GROUPS[..1],
+            () if lanes.sums => &GROUPS_OF_SUMS[..],
+            () => &GROUPS[..],
+        };
         for group in groups {
             self.line(&format!("for (; {to} - {at} >= {group}; {at} += {group}) {{"));
             self.indent += 1;
@@ -47,14 +44,15 @@ impl Printer<'_> {
                 self.names[local.0 as usize] = format!("{name}[lane]");
             }
             self.in_lanes = shared.iter().copied().collect();
-            self.group(*group, index, &at, before, &[]);
+            let at_once = Behind::AtOnce(Vec::new());
+            self.group(*group, index, &at, before, &at_once);
             let (declaration, name, bound) = (self.declare(*counter), self.name(*counter), self.exp(bound));
             self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
             self.indent += 1;
-            self.group(*group, index, &at, &within, &[]);
+            self.group(*group, index, &at, &within, &at_once);
             self.indent -= 1;
             self.line("}");
-            self.group(*group, index, &at, &after, reductions);
+            self.group(*group, index, &at, &after, &lanes.behind);
             self.in_lanes.clear();
             for (local, name) in names {
                 self.names[local.0 as usize] = name;
@@ -72,12 +70,14 @@ impl Printer<'_> {
     }
 
     /// Straight statements for every lane of a group.
-    fn group(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], reductions: &[(Combine, Local)]) {
+    fn group(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], how: &Behind) {
         if !stms.iter().any(|stm| !matches!(stm, Stm::Comment(_))) {
             return;
         }
-        let clauses = self.reduction_clauses(reductions);
-        self.line(format!("#pragma omp simd {clauses}").trim_end());
+        if let Behind::AtOnce(reductions) = how {
+            let clauses = self.reduction_clauses(reductions);
+            self.line(format!("#pragma omp simd {clauses}").trim_end());
+        }
         self.line(&format!("for (int64_t lane = 0; lane < {lanes}; lane++) {{"));
         self.indent += 1;
         let declaration = self.declare(index);
@@ -96,25 +96,10 @@ fn crossing(before: &[Stm], within: &[Stm], after: &[Stm]) -> Vec<Local> {
         for stm in *part {
             let (Stm::Let(local, _) | Stm::Declare(local)) = stm else { continue };
             let elsewhere = parts.iter().enumerate().filter(|(other, _)| *other != number).flat_map(|(_, part)| part.iter());
-            if elsewhere.into_iter().any(|stm| names(stm, *local)) {
+            if elsewhere.into_iter().any(|stm| stm.names(*local)) {
                 found.push(*local);
             }
         }
-    }
-    found
-}
-
-fn names(stm: &Stm, local: Local) -> bool {
-    let mut found = false;
-    let mut visit = |exp: &Exp| exp.for_each_local(&mut |it| found |= it == local);
-    match stm {
-        Stm::Let(_, exp) => visit(exp),
-        Stm::Assign(changed, exp) => {
-            visit(exp);
-            found |= *changed == local;
-        }
-        Stm::Store { data, at, value } => [data, at, value].into_iter().for_each(visit),
-        _ => {}
     }
     found
 }

@@ -457,7 +457,7 @@ impl Printer<'_> {
         match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
-            Mark::Lanes(reductions, site) => return self.lanes(index, from, to, body, reductions, *site),
+            Mark::Lanes(lanes) => return self.lanes(index, from, to, body, lanes),
             Mark::Reduction(reductions) => {
                 let clauses = self.reduction_clauses(reductions);
                 self.line(&format!("#pragma omp simd {clauses}"));

@@ -1,0 +1,266 @@
+//! Loops: how they are opened and closed, and what is known of their iterations.
+
+use super::{Emitter, Frame, FrameKind, may_reorder};
+use crate::ir::*;
+use chadwick_core::{self as core, Prim};
+use rustc_hash::FxHashSet;
+
+impl<'p> Emitter<'_, 'p> {
+    /// A loop over `0..bound`; the index is a new local.
+    pub(crate) fn open_loop(&mut self, name: &str, prim: Prim, bound: Exp) -> Local {
+        let bound = self.simple(bound);
+        self.open(FrameKind::Loop { index: Local(0), bound: bound.clone(), before: Vec::new() });
+        let index = self.local(name, Ty::Prim(prim));
+        self.bounds.insert(index, bound);
+        self.not_negative.insert(index);
+        if let Some(Frame { kind: FrameKind::Loop { index: place, .. }, .. }) = self.frames.last_mut() {
+            *place = index;
+        }
+        index
+    }
+
+    /// `independent`: see [`Stm::For`].
+    pub(crate) fn close_loop(&mut self, mark: Mark, independent: Option<Vec<(Combine, Local)>>) {
+        let Some(frame) = self.frames.pop() else { return };
+        self.facts.truncate(frame.facts);
+        if let FrameKind::Loop { index, bound, before } = frame.kind {
+            before.into_iter().for_each(|stm| self.push(stm));
+            let (mut body, sums) = match mark {
+                Mark::Sequential => (frame.stms, Vec::new()),
+                _ => self.local_sums(frame.stms),
+            };
+            let mark = self.mark(mark, index, &body);
+            // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
+            let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
+            let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
+            let looks = matches!(mark, Mark::Lanes(..)) || body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm)));
+            if !looks {
+                let site = self.site();
+                body.insert(0, Stm::Tick(site));
+            }
+            let ran = Exp::test(Test::Less, Exp::i64(0), bound.clone());
+            self.push(Stm::For { index, bound, body, mark, independent });
+            if !sums.is_empty() {
+                self.push(Stm::If { condition: ran, then: sums, otherwise: Vec::new() });
+            }
+        }
+    }
+
+    /// What a loop without branches adds to one place again and again is added up in a local first. Gives the body, and the statements
+    /// that add the sums to their places.
+    fn local_sums(&mut self, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
+        let plain =
+            |stm: &Stm| matches!(stm, Stm::Let(..) | Stm::Store { .. } | Stm::Put { .. } | Stm::Assign(..) | Stm::Comment(_));
+        if !body.iter().all(plain) {
+            return (body, Vec::new());
+        }
+        let level = self.frames.len();
+        let (mut kept, mut sums) = (Vec::new(), Vec::new());
+        for stm in body {
+            let Some((place, prim, more)) = addition(&stm) else {
+                kept.push(stm);
+                continue;
+            };
+            let mut outside = true;
+            place.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= level);
+            if !outside || !may_reorder(prim, self.shared.strict) {
+                kept.push(stm);
+                continue;
+            }
+            let local = self.local("sum", Ty::Prim(prim));
+            self.depths[local.0 as usize] = level;
+            self.sums.insert(local);
+            self.push(Stm::Let(local, Exp::Const(Combine::Add.neutral(prim))));
+            let add = |left: Exp, right: Exp| Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), vec![left, right]);
+            sums.push(Stm::Put { place: place.clone(), value: add(place.clone(), Exp::Local(local)) });
+            let more = more.clone();
+            kept.push(Stm::Assign(local, add(Exp::Local(local), more)));
+        }
+        (kept, sums)
+    }
+
+    /// Whether the additions in a body go to other places in every iteration: each accumulator is named once, at the index and something
+    /// that does not change.
+    fn adds_apart(&self, index: Local, body: &[Stm]) -> bool {
+        let level = self.frames.len();
+        let mut named: Vec<Local> = Vec::new();
+        for stm in body {
+            let Some((place, ..)) = addition(stm) else {
+                if matches!(stm, Stm::Put { .. }) {
+                    return false;
+                }
+                continue;
+            };
+            let Exp::Deref(pointer) = place else { return false };
+            let Exp::At(data, at) = &**pointer else { return false };
+            let Exp::Local(data) = **data else { return false };
+            let is_handle = self.accumulators.iter().any(|accumulator| accumulator.data == data);
+            if named.contains(&data) || (!is_handle && !named.is_empty()) || self.depths[data.0 as usize] > level {
+                return false;
+            }
+            if !is_handle && body.iter().filter(|stm| matches!(stm, Stm::Put { .. })).count() > 1 {
+                return false;
+            }
+            named.push(data);
+            let outside = |exp: &Exp| {
+                let mut outside = true;
+                exp.for_each_local(&mut |local| outside &= self.depths[local.0 as usize] <= level);
+                outside
+            };
+            let moves = match &**at {
+                Exp::Local(local) => *local == index,
+                Exp::Add(a, b) => (**a == Exp::Local(index) && outside(b)) || (**b == Exp::Local(index) && outside(a)),
+                _ => false,
+            };
+            if !moves {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What may be said about a loop, given its body: nothing if it branches; accumulators of scalars are reductions.
+    fn mark(&mut self, wanted: Mark, index: Local, body: &[Stm]) -> Mark {
+        let behind = match wanted {
+            Mark::Sequential => Behind::InOrder,
+            Mark::Independent => Behind::AtOnce(Vec::new()),
+            Mark::Reduction(reductions) => Behind::AtOnce(reductions),
+            Mark::Lanes(lanes) => lanes.behind,
+        };
+        if let Some(sums) = self.goes_side_by_side(index, body, &behind) {
+            return Mark::Lanes(Lanes { behind, sums, site: self.site() });
+        }
+        let Behind::AtOnce(mut reductions) = behind else { return Mark::Sequential };
+        let adds_apart = self.adds_apart(index, body);
+        let mut own = FxHashSet::default();
+        for stm in body {
+            match stm {
+                Stm::Let(..) | Stm::Store { .. } | Stm::Comment(_) => {}
+                Stm::Put { .. } if adds_apart => {}
+                Stm::Declare(local) => {
+                    own.insert(*local);
+                }
+                // A choice between values, with nothing but loads and operations to make them.
+                Stm::If { then, otherwise, .. } if then.iter().chain(otherwise).all(|stm| makes_values(stm, &own)) => {}
+                Stm::Assign(local, _) if reductions.iter().any(|(_, known)| known == local) => {}
+                Stm::Assign(local, Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), _))
+                    if self.sums.contains(local) && may_reorder(*prim, self.shared.strict) =>
+                {
+                    reductions.push((Combine::Add, *local));
+                }
+                _ => return Mark::Sequential,
+            }
+        }
+        match reductions.is_empty() {
+            true => Mark::Independent,
+            false => Mark::Reduction(reductions),
+        }
+    }
+
+    /// Whether iterations can go side by side: the body is straight but for one loop, straight itself, whose number of iterations is the
+    /// same for all. Says then whether that loop makes sums.
+    fn goes_side_by_side(&self, index: Local, body: &[Stm], behind: &Behind) -> Option<bool> {
+        let at = body.iter().position(|stm| matches!(stm, Stm::For { .. }))?;
+        let Stm::For { index: counter, bound, body: within, mark, .. } = &body[at] else { return None };
+        let (before, after) = (&body[..at], &body[at + 1..]);
+        let sums = match mark {
+            Mark::Sequential => false,
+            Mark::Reduction(_) => reads_columns(within, index, *counter),
+            _ => return None,
+        };
+        // Sums that read along their rows are vectors themselves; what has an order is only worth it for sums.
+        if !sums && (*behind == Behind::InOrder || *mark != Mark::Sequential) {
+            return None;
+        }
+        let own: FxHashSet<Local> = body
+            .iter()
+            .chain(within)
+            .filter_map(|stm| match stm {
+                Stm::Let(local, _) | Stm::Declare(local) => Some(*local),
+                _ => None,
+            })
+            .collect();
+        let is_straight = |stm: &Stm, totals: &[(Combine, Local)]| match stm {
+            Stm::Let(local, exp) => self.locals[local.0 as usize].ty.has_lanes() || is_made_anywhere(exp, &own),
+            Stm::Declare(local) => self.locals[local.0 as usize].ty.has_lanes(),
+            Stm::Comment(_) => true,
+            Stm::Store { .. } => *behind != Behind::InOrder,
+            Stm::Assign(local, _) => own.contains(local) || totals.iter().any(|(_, total)| total == local),
+            _ => false,
+        };
+        let carried: Vec<(Combine, Local)> = match behind {
+            Behind::AtOnce(reductions) => reductions.clone(),
+            // Anything, as long as nothing but what stands behind the loop knows of it.
+            Behind::InOrder => after
+                .iter()
+                .filter_map(|stm| match stm {
+                    Stm::Assign(local, _) if !own.contains(local) => Some((Combine::Add, *local)),
+                    _ => None,
+                })
+                .filter(|(_, local)| !before.iter().chain(within).any(|stm| stm.names(*local)))
+                .collect(),
+        };
+        let mut varies = false;
+        bound.for_each_local(&mut |local| varies |= self.depths[local.0 as usize] > self.frames.len());
+        let around = before.iter().chain(after).all(|stm| is_straight(stm, &carried));
+        (!varies && around && within.iter().all(|stm| is_straight(stm, &[]))).then_some(sums)
+    }
+}
+
+/// Whether what a body reads that depends on the row lies side by side for rows that do: it is read at the row and something that does not
+/// depend on it.
+fn reads_columns(body: &[Stm], row: Local, column: Local) -> bool {
+    let mentions = |exp: &Exp, wanted: Local| {
+        let mut found = false;
+        exp.for_each_local(&mut |local| found |= local == wanted);
+        found
+    };
+    let (mut some, mut all) = (false, true);
+    for stm in body {
+        let Stm::Let(_, Exp::Load(_, at)) = stm else { continue };
+        if mentions(at, row) {
+            let beside = |exp: &Exp| !mentions(exp, row) && mentions(exp, column);
+            some = true;
+            all &=
+                matches!(&**at, Exp::Add(a, b) if (**a == Exp::Local(row) && beside(b)) || (**b == Exp::Local(row) && beside(a)));
+        }
+    }
+    some && all
+}
+
+/// The place, type and summand of a statement that adds something to a place.
+fn addition(stm: &Stm) -> Option<(&Exp, Prim, &Exp)> {
+    match stm {
+        Stm::Put { place, value: Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), args) } => match args.as_slice() {
+            [old, more] if old == place => Some((place, *prim, more)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a statement takes a bounded time.
+fn is_short(stm: &Stm) -> bool {
+    match stm {
+        Stm::For { .. } | Stm::Parallel(_) | Stm::Forever(_) | Stm::Call { .. } => false,
+        Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).all(is_short),
+        Stm::Switch { cases, otherwise, .. } => cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).all(is_short),
+        _ => true,
+    }
+}
+
+/// Whether an expression needs nothing of the body that it stands in.
+fn is_made_anywhere(exp: &Exp, own: &FxHashSet<Local>) -> bool {
+    let mut anywhere = true;
+    exp.for_each_local(&mut |local| anywhere &= !own.contains(&local));
+    anywhere
+}
+
+/// Whether a statement does nothing but give values to locals, these or its own.
+fn makes_values(stm: &Stm, own: &FxHashSet<Local>) -> bool {
+    match stm {
+        Stm::Let(..) | Stm::Comment(_) => true,
+        Stm::Assign(local, _) => own.contains(local),
+        _ => false,
+    }
+}
