@@ -139,9 +139,9 @@ __attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
 
 static inline int cw_tick(cw_context *ctx) { return cw_unlikely(--ctx->fuel < 0) ? cw_look_at_clock(ctx) : 0; }
 
-/* Counts a call that may nest deeply; what is wrong, if something is. */
-static inline int32_t cw_enter(cw_context *ctx) {
-  if (cw_unlikely(++ctx->depth > ctx->max_depth)) return CW_DEPTH;
+/* A call that may nest, so deep; what is wrong, if something is. */
+static inline int32_t cw_enter(cw_context *ctx, int64_t depth) {
+  if (cw_unlikely(depth > ctx->max_depth)) return CW_DEPTH;
   return cw_unlikely((char *)__builtin_frame_address(0) < ctx->stack_limit) ? CW_MEMORY : 0;
 }
 

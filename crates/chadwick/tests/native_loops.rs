@@ -163,7 +163,8 @@ entry all [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [n][k]f64 = map (\\p -> map (
 entry gradient [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [k][d]f64 = grad (least p) c";
     let program = source(text).with_engine(Engine::ChadFast).expect("derivatives");
     assert!(own_text(&program).matches("lane < 8").count() >= 4, "{}", own_text(&program));
-    let mut sizes = vec![(8, 8, 1), (9, 15, 3), (20, 17, 16), (100, 23, 5), (7, 30, 4), (30, 7, 4), (8, 9, 0), (0, 9, 2), (9, 0, 2)];
+    let mut sizes =
+        vec![(8, 8, 1), (9, 15, 3), (20, 17, 16), (100, 23, 5), (7, 30, 4), (30, 7, 4), (8, 9, 0), (0, 9, 2), (9, 0, 2)];
     sizes.push((64, 41, 30));
     for (n, k, d) in sizes {
         let (p, mut c) = (work::matrix(n, d, 1), numbers(k * d, 2));

@@ -26,7 +26,7 @@ impl Printer<'_> {
         let (within, after) = (again(within), again(after));
         let at = format!("{}_at", self.name(index));
         self.line(&format!("int64_t {at} = {from};"));
-        let tick = format!("if (cw_tick(ctx)) return cw_fail(ctx, {}, CW_DEADLINE, 0, NULL);", lanes.site.0);
+        let tick = format!("if (cw_tick(ctx)) {}", self.failure(lanes.site, "CW_DEADLINE"));
         let groups = match () {
             () if body.len() + within.len() > LONG => &GROUPS[..1],
             () if lanes.sums => &GROUPS_OF_SUMS[..],

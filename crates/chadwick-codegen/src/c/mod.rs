@@ -26,6 +26,9 @@ const CONTEXT: &str = include_str!("../../rts/context.h");
 /// The functions of `rts/contraction.h`.
 const CONTRACTIONS: [&str; 4] = ["cw_product", "cw_by_columns", "cw_scaled_product", "cw_scaled_by_columns"];
 
+/// How deep a call is that is not told.
+const CONTEXT_DEPTH: &str = "ctx->depth";
+
 /// The whole file. If it is profiled, it has so many lines.
 pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: &Shared<'_>, profiled_lines: usize) -> String {
     let memos: Vec<usize> =
@@ -34,11 +37,25 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let mut bodies = String::new();
     let mut arrays = sums::Arrays::default();
     let names: FxHashMap<usize, &str> = functions.iter().map(|(number, function)| (*number, function.name.as_str())).collect();
+    let is_entry = |number: usize| program.entries.iter().any(|entry| entry.function.0 as usize == number);
+    let returning: FxHashMap<usize, Prim> = functions
+        .iter()
+        .filter(|(number, function)| function.recursive && !is_entry(*number) && !memos.contains(number))
+        .filter_map(|(number, function)| match function.results.as_slice() {
+            [Ty::Prim(prim)] => Some((*number, *prim)),
+            _ => None,
+        })
+        .collect();
+    let recursive = functions.iter().filter(|(_, function)| function.recursive).map(|(number, _)| *number).collect();
     for (number, function) in functions {
         let printer = Printer {
             layouts,
             function,
             function_names: &names,
+            returning: &returning,
+            returns: returning.get(number).copied(),
+            recursive: &recursive,
+            depth: if function.recursive { "depth" } else { CONTEXT_DEPTH },
             names: local_names(function),
             out: &mut String::new(),
             chunks: &mut bodies,
@@ -78,8 +95,14 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let _ = writeln!(out, "\nenum {{ CW_MEMOS = {} }};", memos.len());
     sums::print(layouts, &mut arrays, &mut out);
     out.push_str("\n/* Functions */\n\n");
-    for (_, function) in functions {
-        out.push_str(&prototype(function, layouts, &local_names(function)));
+    let mut returned: Vec<Prim> = returning.values().copied().collect();
+    returned.sort_unstable_by_key(|prim| prim.name());
+    returned.dedup();
+    for prim in returned {
+        let _ = writeln!(out, "typedef struct {{ {} value; int failed; }} cw_result_{};", c_type(prim), prim.name());
+    }
+    for (number, function) in functions {
+        out.push_str(&prototype(function, returning.get(number).copied(), layouts, &local_names(function)));
         out.push_str(";\n");
     }
     out.push('\n');
@@ -137,11 +160,17 @@ fn declaration(ty: &Ty, name: &str, layouts: &Layouts) -> String {
     }
 }
 
-fn prototype(function: &Function, layouts: &Layouts, names: &[String]) -> String {
+fn prototype(function: &Function, returns: Option<Prim>, layouts: &Layouts, names: &[String]) -> String {
     let mut params = vec![String::from("cw_context *ctx")];
+    if function.recursive {
+        params.push(String::from("int64_t depth"));
+    }
     for param in &function.params {
         let info = &function.locals[param.0 as usize];
         params.push(declaration(&info.ty, &names[param.0 as usize], layouts));
+    }
+    if let Some(prim) = returns {
+        return format!("static cw_result_{} {}({})", prim.name(), function.name, params.join(", "));
     }
     for (number, ty) in function.results.iter().enumerate() {
         params.push(declaration(&Ty::Place(Box::new(ty.clone())), &format!("result{number}"), layouts));
@@ -157,8 +186,8 @@ impl Printer<'_> {
         let count = sizes.len();
         let sizes = if sizes.is_empty() { String::from("0") } else { sizes.join(", ") };
         self.line(&format!(
-            "if (cw_unlikely({log}->count == {log}->room) && cw_grow_rows(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
-            site.0
+            "if (cw_unlikely({log}->count == {log}->room) && cw_grow_rows(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) {}",
+            self.failure(site, "CW_MEMORY")
         ));
         for (at, (elem, value)) in values.iter().enumerate() {
             let (ty, value) = (elem_name(*elem, self.layouts), self.exp(value));
@@ -173,6 +202,14 @@ struct Printer<'a> {
     layouts: &'a Layouts,
     function: &'a Function,
     function_names: &'a FxHashMap<usize, &'a str>,
+    /// Functions that return their one result in a register, beside whether they failed.
+    returning: &'a FxHashMap<usize, Prim>,
+    /// What the function that is printed returns so.
+    returns: Option<Prim>,
+    /// Functions that may call themselves: they are told how deep they are.
+    recursive: &'a FxHashSet<usize>,
+    /// How deep the function that is printed is.
+    depth: &'static str,
     names: Vec<String>,
     out: &'a mut String,
     /// Where functions for chunks of loops go, in front of the function.
@@ -189,15 +226,16 @@ impl Printer<'_> {
         if !self.function.comment.is_empty() {
             let _ = writeln!(self.out, "/* {} */", self.function.comment.replace("*/", "* /"));
         }
-        let _ = writeln!(self.out, "{} {{", prototype(self.function, self.layouts, &self.names));
+        let _ = writeln!(self.out, "{} {{", prototype(self.function, self.returns, self.layouts, &self.names));
         if let Some(memo) = memo {
             self.open_memo(memo);
         }
         if self.function.recursive {
-            let site = self.function.site.0;
-            self.line("int32_t problem = cw_enter(ctx);");
-            self.line(&format!("if (cw_unlikely(problem)) return cw_fail(ctx, {site}, problem, 0, NULL);"));
-            self.line(&format!("if (cw_tick(ctx)) return cw_fail(ctx, {site}, CW_DEADLINE, 0, NULL);"));
+            let site = self.function.site;
+            self.line("int64_t outer_depth = ctx->depth;");
+            self.line("(void)outer_depth;");
+            self.line("int32_t problem = cw_enter(ctx, depth);");
+            self.line(&format!("if (cw_unlikely(problem)) {}", self.failure(site, "problem")));
         }
         for (pointer, local) in &self.function.written_back {
             let (declaration, pointer) = (self.declare(*local), self.name(*pointer));
@@ -209,19 +247,47 @@ impl Printer<'_> {
             let (pointer, local) = (self.name(*pointer), self.name(*local));
             self.line(&format!("*{pointer} = {local};"));
         }
-        for (number, exp) in self.function.returned.iter().enumerate() {
-            let exp = self.exp(exp);
-            self.line(&format!("*result{number} = {exp};"));
+        let returned: Vec<String> = self.function.returned.iter().map(|exp| self.exp(exp)).collect();
+        if self.returns.is_none() {
+            for (number, exp) in returned.iter().enumerate() {
+                self.line(&format!("*result{number} = {exp};"));
+            }
         }
         if let Some(memo) = memo {
             self.close_memo(memo);
         }
-        if self.function.recursive {
-            self.line("ctx->depth--;");
+        match (self.returns, returned.as_slice()) {
+            (Some(prim), [value]) => self.line(&format!("return (cw_result_{}){{.value = {value}}};", prim.name())),
+            _ => self.line("return 0;"),
         }
-        self.line("return 0;");
         self.out.push_str("}\n\n");
         self.chunks.push_str(self.out);
+    }
+
+    /// Tells how deep this is to what counts on from there, as long as it runs.
+    fn state_depth(&mut self) {
+        if self.depth != CONTEXT_DEPTH {
+            self.line(&format!("{CONTEXT_DEPTH} = {};", self.depth));
+        }
+    }
+
+    fn restore_depth(&mut self) {
+        if self.depth != CONTEXT_DEPTH {
+            self.line(&format!("{CONTEXT_DEPTH} = outer_depth;"));
+        }
+    }
+
+    /// The statement that leaves the function with an error.
+    fn leave(&self, error: &str) -> String {
+        match self.returns {
+            None => format!("return {error};"),
+            Some(prim) => format!("return (cw_result_{}){{.failed = {error}}};", prim.name()),
+        }
+    }
+
+    /// The same for an error that begins here, without values.
+    fn failure(&self, site: SiteId, kind: &str) -> String {
+        self.leave(&format!("cw_fail(ctx, {}, {kind}, 0, NULL)", site.0))
     }
 
     fn open_memo(&mut self, memo: usize) {
@@ -366,8 +432,8 @@ impl Printer<'_> {
                 // Mostly there is room.
                 self.line(&format!("if (cw_unlikely(cw_is_full({owner}, sizeof({elem_type}), {count}, {row}))) {{"));
                 self.line(&format!(
-                    "  if (cw_grow(ctx, &{owner}, sizeof({elem_type}), {count}, {row}, {zeroed})) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);",
-                    site.0
+                    "  if (cw_grow(ctx, &{owner}, sizeof({elem_type}), {count}, {row}, {zeroed})) {}",
+                    self.failure(*site, "CW_MEMORY")
                 ));
                 self.line(&format!("  {data} = ({elem_type} *)({owner} + 1);"));
                 self.line("}");
@@ -396,7 +462,7 @@ impl Printer<'_> {
                 let (declaration, name) = (self.declare(*node), self.name(*node));
                 let ty = sums::name(*sum, self.layouts);
                 self.line(&format!("{declaration} = ({ty})cw_node(ctx, sizeof *{name});"));
-                self.line(&format!("if (cw_unlikely({name} == NULL)) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);", site.0));
+                self.line(&format!("if (cw_unlikely({name} == NULL)) {}", self.failure(*site, "CW_MEMORY")));
             }
             Stm::Retain(exp, counted) => {
                 let exp = self.exp(exp);
@@ -426,7 +492,7 @@ impl Printer<'_> {
                     SumFunction::AddTo => "add_to",
                     SumFunction::MakeUnique => "make_unique",
                 };
-                self.line(&format!("if ({function}_{name}(ctx, {args}, {})) return 1;", site.0));
+                self.line(&format!("if ({function}_{name}(ctx, {args}, {})) {}", site.0, self.leave("1")));
             }
             Stm::CopyElements { elem, to, from, count } => {
                 let (to, from, count) = (self.exp(to), self.exp(from), self.exp(count));
@@ -448,7 +514,7 @@ impl Printer<'_> {
                 self.line(&text);
             }
             Stm::Trace(site) => self.line(&format!("cw_trace(ctx, {});", site.0)),
-            Stm::Tick(site) => self.line(&format!("if (cw_tick(ctx)) return cw_fail(ctx, {}, CW_DEADLINE, 0, NULL);", site.0)),
+            Stm::Tick(site) => self.line(&format!("if (cw_tick(ctx)) {}", self.failure(*site, "CW_DEADLINE"))),
             Stm::Comment(text) => self.line(&format!("/* {} */", text.replace("*/", "* /"))),
         }
     }
@@ -488,6 +554,20 @@ impl Printer<'_> {
     fn call(&mut self, function: usize, args: &[Exp], results: &[Local], site: SiteId) {
         let mut passed = vec![String::from("ctx")];
         passed.extend(args.iter().map(|arg| self.exp(arg)));
+        let name = self.function_names.get(&function).copied().unwrap_or("missing");
+        let told = self.recursive.contains(&function);
+        match told {
+            true => passed.insert(1, format!("{} + 1", self.depth)),
+            false => self.state_depth(),
+        }
+        let unwinding = self.leave(&format!("cw_unwind(ctx, {})", site.0));
+        if let (Some(prim), [result]) = (self.returning.get(&function), results) {
+            let (declaration, result) = (self.declare(*result), self.name(*result));
+            self.line(&format!("cw_result_{} {result}_or_error = {name}({});", prim.name(), passed.join(", ")));
+            self.line(&format!("if (cw_unlikely({result}_or_error.failed)) {unwinding}"));
+            self.line(&format!("{declaration} = {result}_or_error.value;"));
+            return;
+        }
         for local in results {
             let declaration = self.declare(*local);
             self.line(&format!("{declaration};"));
@@ -503,8 +583,7 @@ impl Printer<'_> {
                 passed.push(format!("&out{number}"));
             }
         }
-        let name = self.function_names.get(&function).copied().unwrap_or("missing");
-        self.line(&format!("if (cw_unlikely({name}({}))) return cw_unwind(ctx, {});", passed.join(", "), site.0));
+        self.line(&format!("if (cw_unlikely({name}({}))) {unwinding}", passed.join(", ")));
         if !results.is_empty() {
             for (number, local) in results.iter().enumerate() {
                 let name = self.name(*local);
@@ -512,6 +591,9 @@ impl Printer<'_> {
             }
             self.indent -= 1;
             self.line("}");
+        }
+        if !told {
+            self.restore_depth();
         }
     }
 
@@ -524,8 +606,14 @@ impl Printer<'_> {
             false => printer.declare(local),
         };
         let (owner, data) = (declared(self, owner, &owner_name), declared(self, data, &data_name));
+        // Nobody looks into an array that is empty, so it needs no memory.
+        if dims.contains(&Exp::i64(0)) {
+            self.line(&format!("{owner} = NULL;"));
+            self.line(&format!("{data} = NULL;"));
+            return;
+        }
         self.line(&format!("{owner} = cw_alloc(ctx, sizeof({elem}), {}, (const int64_t[]){{{sizes}}}, {zeroed});", dims.len()));
-        self.line(&format!("if (cw_unlikely({owner_name} == NULL)) return cw_fail(ctx, {}, CW_MEMORY, 0, NULL);", site.0));
+        self.line(&format!("if (cw_unlikely({owner_name} == NULL)) {}", self.failure(site, "CW_MEMORY")));
         self.line(&format!("{data} = ({elem} *)({owner_name} + 1);"));
     }
 
@@ -572,7 +660,8 @@ impl Printer<'_> {
         };
         let condition = self.condition(condition);
         let (count, site) = (values.len(), site.0);
-        self.line(&format!("if (cw_unlikely({condition})) return cw_fail(ctx, {site}, {name}, {count}, {list});"));
+        let leaving = self.leave(&format!("cw_fail(ctx, {site}, {name}, {count}, {list})"));
+        self.line(&format!("if (cw_unlikely({condition})) {leaving}"));
     }
 
     fn list(&mut self, exps: &[Exp]) -> String {
@@ -698,6 +787,9 @@ fn print_entries(
         for (number, ty) in function.results.iter().enumerate() {
             let _ = writeln!(out, "    {};", declaration(ty, &format!("r{number}"), layouts));
             passed.push(format!("&r{number}"));
+        }
+        if function.recursive {
+            passed.insert(1, String::from("1"));
         }
         let _ = writeln!(out, "    if ({}({})) return 1;", function.name, passed.join(", "));
         let mut part = 0;

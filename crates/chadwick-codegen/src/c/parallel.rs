@@ -53,6 +53,8 @@ impl Printer<'_> {
             let _ = writeln!(fields, "  {elem} *own_{name};\n  int64_t count_{name};");
         }
         let outer = std::mem::take(self.out);
+        let returns = self.returns.take();
+        let depth = std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH);
         let indent = std::mem::replace(&mut self.indent, 1);
         let _ = writeln!(self.out, "struct {name} {{\n  char unused;\n{fields}}};\n");
         let _ = writeln!(
@@ -84,12 +86,12 @@ impl Printer<'_> {
         self.line("return 0;");
         self.out.push_str("}\n\n");
         let text = std::mem::replace(self.out, outer);
+        (self.returns, self.depth) = (returns, depth);
         self.indent = indent;
         self.chunks.push_str(&text);
     }
 
     fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str) {
-        let site = parallel.site.0;
         self.line(&format!("struct {name} loop;"));
         for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
             let name = self.name(*local);
@@ -101,10 +103,12 @@ impl Printer<'_> {
             self.line(&format!(
                 "cw_block *own_{name} = chunks == 1 ? NULL : cw_alloc(ctx, sizeof({elem}), 2, (const int64_t[]){{chunks - 1, {count}}}, false);"
             ));
-            self.line(&format!("if (chunks > 1 && own_{name} == NULL) return cw_fail(ctx, {site}, CW_MEMORY, 0, NULL);"));
+            self.line(&format!("if (chunks > 1 && own_{name} == NULL) {}", self.failure(parallel.site, "CW_MEMORY")));
             self.line(&format!("loop.own_{name} = ({elem} *)(own_{name} + 1);"));
         }
-        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound})) return 1;"));
+        self.state_depth();
+        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound})) {}", self.leave("1")));
+        self.restore_depth();
         for (combine, total) in &parallel.totals {
             let (name, prim) = (self.name(*total), self.scalar_type(*total));
             self.line(&format!("{name} = loop.part_{name}[0];"));

@@ -30,19 +30,52 @@ impl<'p> Emitter<'_, 'p> {
                 _ => self.local_sums(frame.stms),
             };
             let mark = self.mark(mark, index, &body);
-            // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one.
+            // Innermost loops never look at the clock; those around them leave it to the next loop outside, if there is one. A recursive
+            // function looks before it calls itself, so those around its calls need not look every time.
             let nested = self.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Loop { .. }));
             let leaves_it = |stm: &Stm| matches!(stm, Stm::For { body, .. } if body.iter().all(is_short));
             let looks = matches!(mark, Mark::Lanes(..)) || body.iter().all(|stm| is_short(stm) || (nested && leaves_it(stm)));
             if !looks {
-                let site = self.site();
-                body.insert(0, Stm::Tick(site));
+                let tick = Stm::Tick(self.site());
+                let seldom = self.locals[index.0 as usize].ty == Ty::Prim(Prim::I64) && body.iter().any(|stm| self.recurs(stm));
+                body.insert(0, if seldom { every_sixteenth(index, tick) } else { tick });
             }
             let ran = Exp::test(Test::Less, Exp::i64(0), bound.clone());
             self.push(Stm::For { index, bound, body, mark, independent });
             if !sums.is_empty() {
                 self.push(Stm::If { condition: ran, then: sums, otherwise: Vec::new() });
             }
+        }
+    }
+
+    /// Whether a statement may call a function that may call itself.
+    fn recurs(&self, stm: &Stm) -> bool {
+        match stm {
+            Stm::Call { function, .. } => self.shared.recursive[*function],
+            Stm::For { body, .. } | Stm::Forever(body) => body.iter().any(|stm| self.recurs(stm)),
+            Stm::Parallel(parallel) => parallel.body.iter().any(|stm| self.recurs(stm)),
+            Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).any(|stm| self.recurs(stm)),
+            Stm::Switch { cases, otherwise, .. } => {
+                cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).any(|stm| self.recurs(stm))
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts a look at the clock in front of the first recursive call, where there is one: most calls of many functions make none.
+    pub(super) fn look_at_clock_before_calls(&mut self, body: &mut Vec<Stm>, site: SiteId) {
+        let Some(first) = body.iter().position(|stm| self.recurs(stm)) else { return };
+        let again = body[first + 1..].iter().any(|stm| self.recurs(stm));
+        match &mut body[first] {
+            Stm::If { then, otherwise, .. } if !again => {
+                self.look_at_clock_before_calls(then, site);
+                self.look_at_clock_before_calls(otherwise, site);
+            }
+            Stm::Switch { cases, otherwise, .. } if !again => {
+                cases.iter_mut().for_each(|(_, stms)| self.look_at_clock_before_calls(stms, site));
+                self.look_at_clock_before_calls(otherwise, site);
+            }
+            _ => body.insert(first, Stm::Tick(site)),
         }
     }
 
@@ -237,6 +270,12 @@ fn addition(stm: &Stm) -> Option<(&Exp, Prim, &Exp)> {
         },
         _ => None,
     }
+}
+
+fn every_sixteenth(index: Local, stm: Stm) -> Stm {
+    let and = core::PrimOp::Binary(core::BinaryOp::And, Prim::I64);
+    let last = Exp::Prim(and, vec![Exp::Local(index), Exp::i64(15)]);
+    Stm::If { condition: Exp::test(Test::Equal, last, Exp::i64(15)), then: vec![stm], otherwise: Vec::new() }
 }
 
 /// Whether a statement takes a bounded time.

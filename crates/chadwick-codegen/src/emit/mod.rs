@@ -244,7 +244,8 @@ impl<'p> Emitter<'_, 'p> {
         // Returned expressions are read after the last statement, so they must not name what is released there.
         let returned = returned.into_iter().map(|exp| self.simple(exp)).collect();
         self.end_block(&function.body);
-        let body = self.frames.pop().map(|frame| frame.stms).unwrap_or_default();
+        let mut body = self.frames.pop().map(|frame| frame.stms).unwrap_or_default();
+        self.look_at_clock_before_calls(&mut body, site);
         let comment = (self.shared.source_line)(function.span).unwrap_or_default();
         Function {
             name: format!("{}_{}_fn", c_name(&function.name), self.function),
