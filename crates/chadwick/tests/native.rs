@@ -176,6 +176,28 @@ entry sum (n: i64) = total (upto n)";
     assert_eq!(sum.call(&[900i64.into()]).expect("a value"), [405_450i64.into()]);
 }
 
+/// Recursion that goes on inside another one, through a function that is not recursive, is as deep as both; what is over does not count.
+#[test]
+fn depth_is_counted_through_all_functions() {
+    let source = "
+def rec down (n: i64) : i64 = if n == 0 then 0 else 1 + down (n - 1)
+#[noinline] def between (n: i64) (m: i64) : i64 = down n + down m
+def rec both (n: i64) (m: i64) : i64 = if n == 0 then between m m else 1 + both (n - 1) m
+entry f (n: i64) (m: i64) = both n m
+entry again (times: i64) (n: i64) = loop sum = 0 for i < times do sum + both n (i % 2)";
+    for program in <[Program; 2]>::from(native(source, false)) {
+        program.set_limits(Limits { max_depth: Some(1000), ..Limits::default() });
+        let call = |entry: &str, args: [i64; 2]| {
+            let args = args.map(Value::from);
+            program.function(entry).and_then(|function| function.call(&args)).map_err(|error| error.message())
+        };
+        assert_eq!(call("f", [400, 400]), Ok(vec![1200i64.into()]));
+        assert_eq!(call("f", [800, 400]), Err(String::from("too many nested calls")));
+        assert_eq!(call("f", [400, 800]), Err(String::from("too many nested calls")));
+        assert_eq!(call("again", [100, 900]), Ok(vec![90_100i64.into()]));
+    }
+}
+
 #[test]
 fn strict_floats_are_those_of_the_interpreter() {
     let source = "
