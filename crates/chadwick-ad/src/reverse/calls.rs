@@ -66,6 +66,7 @@ impl Reverse<'_, '_> {
             });
             dual_args.push(Atom::Var(handle));
         }
+        dual_args.extend(args.iter().zip(&split.unchanging).filter(|(_, unchanging)| **unchanging).map(|(arg, _)| arg.clone()));
         let types: Vec<Type> = returned.iter().map(|arg| self.context.cotangent_type(&self.context.type_of(arg))).collect();
         let results = if opened.is_empty() {
             self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types, span)
@@ -149,13 +150,20 @@ impl Reverse<'_, '_> {
                 returned.push(param.clone());
             }
         }
+        let unchanging = unchanging_params(function, &lambda);
+        let mut given: Vec<(Var, Atom)> = Vec::new();
+        for (param, _) in lambda.params.iter().zip(&unchanging).filter(|(_, unchanging)| **unchanging) {
+            let copy = self.context.fresh(self.context.name(param.var), param.ty.any_sizes());
+            given.push((param.var, Atom::Var(copy.var)));
+            dual_params.push(copy);
+        }
         let returned_types: Vec<Type> = returned.iter().map(|param| self.context.cotangent_type(&param.ty)).collect();
         let forward_types = [lambda.results.clone(), vec![Type::Named(tape)]].concat();
         let forward_name = Name::from(format!("{}_fwd", source.name));
         let forward = self.context.reserve(forward_name, lambda.params.clone(), forward_types, source.span);
         let dual =
             self.context.reserve(Name::from(format!("{}_rev", source.name)), dual_params, returned_types.clone(), source.span);
-        let split = SplitFunction { forward, dual, tape, results };
+        let split = SplitFunction { forward, dual, tape, results, unchanging };
         self.functions.insert(key, split.clone());
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
@@ -163,7 +171,8 @@ impl Reverse<'_, '_> {
         let outer_shapes = std::mem::take(&mut self.context.shapes);
         let mut inner =
             Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals, parallel_depth: 0 };
-        let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, span);
+        let at_hand: Vec<Var> = given.iter().map(|(var, _)| *var).collect();
+        let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, &at_hand, span);
         self.context.shapes = outer_shapes;
         let payload: Vec<Type> = saved.iter().map(|var| self.context.var_type(*var).any_sizes()).collect();
         self.context.b.program_mut().types[tape.0 as usize].constructors =
@@ -178,7 +187,8 @@ impl Reverse<'_, '_> {
 
         // Dual: the tape is opened first.
         let binders: Vec<Binder> = payload.into_iter().map(|ty| self.context.fresh("", ty)).collect();
-        let replace: Vec<(Var, Atom)> = saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var))).collect();
+        let opened = saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var)));
+        let replace: Vec<(Var, Atom)> = opened.chain(given).collect();
         let body = self.context.copy_block(&dual_body, replace);
         self.context.b.push_block();
         let arms = vec![Arm { tag: 0, binders, body }];
@@ -189,13 +199,14 @@ impl Reverse<'_, '_> {
         split
     }
 
-    /// The forward statements of a function, what its dual needs, and the dual.
+    /// The forward statements of a function, what its dual needs besides the variables that are at hand, and the dual.
     fn halves(
         &mut self,
         lambda: &Lambda,
         seeds: &[(Atom, Atom)],
         mut cotangents: Cotangents,
         returned: &[Binder],
+        at_hand: &[Var],
         span: Span,
     ) -> (Vec<Statement>, Vec<Var>, Block) {
         self.context.b.push_block();
@@ -207,7 +218,7 @@ impl Reverse<'_, '_> {
         let results = returned.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
         let dual = self.context.b.pop_block(results);
         let forward = self.place_sizes(forward, &params);
-        let needs = self.context.needs(&forward, &dual, &params, &[]);
+        let needs = self.context.needs(&forward, &dual, &params, at_hand);
         let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
         (forward, needs.saved, whole)
     }
@@ -410,4 +421,26 @@ impl Reverse<'_, '_> {
         self.look_into(ty, &mut Vec::new(), &mut contents);
         contents.arrays
     }
+}
+
+/// The parameters that a function passes on unchanged wherever it calls itself. Its dual is given them once and need not keep them for every
+/// call. A function that does not call itself has none: what its dual needs is kept once anyway.
+fn unchanging_params(function: FunctionId, lambda: &Lambda) -> Vec<bool> {
+    fn visit(block: &Block, function: FunctionId, params: &[Binder], unchanging: &mut [bool], calls: &mut usize) {
+        for statement in &block.statements {
+            if let Op::Call { function: called, args } = &statement.op
+                && *called == function
+            {
+                *calls += 1;
+                for ((unchanging, param), arg) in unchanging.iter_mut().zip(params).zip(args) {
+                    *unchanging &= *arg == Atom::Var(param.var);
+                }
+            }
+            statement.op.scopes().iter().for_each(|scope| visit(scope.block, function, params, unchanging, calls));
+        }
+    }
+    let is_data = |param: &Binder| !matches!(param.ty, Type::Accumulator(_) | Type::Log(_));
+    let (mut unchanging, mut calls): (Vec<bool>, usize) = (lambda.params.iter().map(is_data).collect(), 0);
+    visit(&lambda.body, function, &lambda.params, &mut unchanging, &mut calls);
+    unchanging.iter().map(|unchanging| *unchanging && calls > 0).collect()
 }

@@ -32,6 +32,8 @@ pub struct SplitFunction {
     pub tape: TypeId,
     /// Which results have a cotangent.
     pub results: Vec<bool>,
+    /// Per parameter, whether the dual is given it as well, behind all else.
+    unchanging: Vec<bool>,
 }
 
 /// Where the cotangent of a variable is collected.
