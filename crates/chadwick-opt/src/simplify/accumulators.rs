@@ -24,9 +24,39 @@ pub(super) struct Contribution {
     pub span: Span,
 }
 
+/// The scope of accumulators, on its way to becoming smaller.
+struct Scope {
+    handles: Vec<Binder>,
+    init: Vec<Atom>,
+    /// Statements that go in front of the scope.
+    before: Vec<Statement>,
+    /// Statements that stay in it, and the variables they bind.
+    kept: Vec<Statement>,
+    kept_vars: FxHashSet<Var>,
+    /// What each accumulator starts from now: its initial value, with what was added to all of it.
+    sums: Vec<Atom>,
+    /// What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
+    late: Vec<(usize, usize)>,
+    changed: bool,
+}
+
+impl Scope {
+    fn keep(&mut self, statement: Statement) {
+        self.kept_vars.extend(statement.binders.iter().map(|binder| binder.var));
+        self.kept.push(statement);
+    }
+
+    /// Places a statement without effects.
+    fn place(&mut self, statement: Statement) {
+        match uses(&statement.op, &self.kept_vars) {
+            true => self.keep(statement),
+            false => self.before.push(statement),
+        }
+    }
+}
+
 impl Simplify {
     pub(super) fn with_accumulators(&mut self, handles: Vec<Binder>, init: Vec<Atom>, body: Block) -> Step {
-        let own: FxHashSet<Var> = handles.iter().map(|handle| handle.var).collect();
         for (handle, init) in handles.iter().zip(&init) {
             // A handle has the shape of what it starts from.
             for (axis, size) in self.facts.shape(init).into_iter().enumerate() {
@@ -35,81 +65,83 @@ impl Simplify {
                 }
             }
         }
-        let mut before: Vec<Statement> = Vec::new();
-        let mut kept: Vec<Statement> = Vec::new();
-        let mut kept_vars: FxHashSet<Var> = FxHashSet::default();
-        let mut sums = init.clone();
-        let mut changed = false;
-        // What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
-        let mut late: Vec<(usize, usize)> = Vec::new();
+        let own: FxHashSet<Var> = handles.iter().map(|handle| handle.var).collect();
         // Accumulators of zeros that one statement adds to.
         let single: FxHashSet<Var> = handles
             .iter()
             .zip(&init)
-            .filter(|(handle, init)| {
-                let handle = FxHashSet::from_iter([handle.var]);
-                self.is_zero(init) && body.statements.iter().filter(|statement| uses(&statement.op, &handle)).count() == 1
-            })
+            .filter(|(handle, init)| self.is_zero(init) && users(&body.statements, handle.var) == 1)
             .map(|(handle, _)| handle.var)
             .collect();
-        for statement in body.statements {
-            let uses_handle = uses(&statement.op, &own);
-            let mut lifted = Lifted::default();
-            if uses_handle && self.lift(&statement, &own, &mut lifted).is_some() {
-                changed |= matches!(statement.op, Op::Build { .. });
-            } else if uses_handle {
-                let (statement, contributions) = self.lift_partly(statement, &single);
-                keep(statement, &mut kept, &mut kept_vars);
-                lifted.contributions = contributions;
-            } else {
-                lifted = Lifted { statements: vec![statement], contributions: Vec::new() };
-            }
-            for statement in lifted.statements {
-                if uses(&statement.op, &kept_vars) {
-                    keep(statement, &mut kept, &mut kept_vars);
-                } else {
-                    before.push(statement);
-                }
-            }
-            for contribution in lifted.contributions {
-                let at = handles.iter().position(|handle| handle.var == contribution.handle);
-                let depends = matches!(contribution.value, Atom::Var(var) if kept_vars.contains(&var));
-                match at {
-                    Some(at) if !depends && self.is_whole(&contribution) => {
-                        changed = true;
-                        sums[at] = self.sum(sums[at].clone(), contribution.value, &init[at], &mut before, contribution.span);
-                    }
-                    Some(at) if self.is_whole(&contribution) => {
-                        late.push((at, kept.len()));
-                        keep(accumulate(contribution), &mut kept, &mut kept_vars);
-                    }
-                    Some(at) if !depends => match self.add_to_literal(&sums[at], &contribution, &mut before) {
-                        Some(sum) => {
-                            changed = true;
-                            sums[at] = sum;
-                        }
-                        None => keep(accumulate(contribution), &mut kept, &mut kept_vars),
-                    },
-                    _ => keep(accumulate(contribution), &mut kept, &mut kept_vars),
-                }
-            }
-        }
-        // An accumulator of zeros that gets such a thing and nothing else is that thing.
-        let users = |handle: &Binder| {
-            let handle = FxHashSet::from_iter([handle.var]);
-            kept.iter().filter(|statement| uses(&statement.op, &handle)).count()
+        let mut scope = Scope {
+            sums: init.clone(),
+            handles,
+            init,
+            before: Vec::new(),
+            kept: Vec::new(),
+            kept_vars: FxHashSet::default(),
+            late: Vec::new(),
+            changed: false,
         };
-        let used: Vec<usize> = handles.iter().map(users).collect();
+        for statement in body.statements {
+            if !uses(&statement.op, &own) {
+                scope.place(statement);
+                continue;
+            }
+            let mut lifted = Lifted::default();
+            if self.lift(&statement, &own, &mut lifted).is_some() {
+                scope.changed |= matches!(statement.op, Op::Build { .. });
+            } else {
+                let (statement, contributions) = self.lift_partly(statement, &single);
+                scope.keep(statement);
+                lifted = Lifted { statements: Vec::new(), contributions };
+            }
+            lifted.statements.into_iter().for_each(|statement| scope.place(statement));
+            lifted.contributions.into_iter().for_each(|contribution| self.contribute(contribution, &mut scope));
+        }
+        self.close(scope, body.results)
+    }
+
+    /// Adds to what an accumulator starts from, where that can be; else in the scope.
+    fn contribute(&mut self, contribution: Contribution, scope: &mut Scope) {
+        let at = scope.handles.iter().position(|handle| handle.var == contribution.handle);
+        let depends = matches!(contribution.value, Atom::Var(var) if scope.kept_vars.contains(&var));
+        let (Some(at), is_whole) = (at, self.is_whole(&contribution)) else { return scope.keep(accumulate(contribution)) };
+        let sum = match (depends, is_whole) {
+            (false, true) => {
+                let (sum, value) = (scope.sums[at].clone(), contribution.value.clone());
+                Some(self.sum(sum, value, &scope.init[at], &mut scope.before, contribution.span))
+            }
+            (false, false) => self.add_to_literal(&scope.sums[at], &contribution, &mut scope.before),
+            (true, true) => {
+                scope.late.push((at, scope.kept.len()));
+                None
+            }
+            (true, false) => None,
+        };
+        match sum {
+            Some(sum) => {
+                scope.changed = true;
+                scope.sums[at] = sum;
+            }
+            None => scope.keep(accumulate(contribution)),
+        }
+    }
+
+    /// What is left of a scope whose body gives these results.
+    fn close(&mut self, scope: Scope, mut results: Vec<Atom>) -> Step {
+        let Scope { handles, init, mut before, mut kept, sums, mut late, mut changed, .. } = scope;
+        // An accumulator of zeros that gets all at once and nothing else is that.
+        let used: Vec<usize> = handles.iter().map(|handle| users(&kept, handle.var)).collect();
         late.retain(|(at, _)| used[*at] == 1 && sums[*at] == init[*at] && self.is_zero(&init[*at]));
         changed |= !late.is_empty() || used.contains(&0);
         if !changed {
             let statements = before.into_iter().chain(kept).collect();
-            return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results: body.results } });
+            return Step::Op(Op::WithAccumulators { handles, init, body: Block { statements, results } });
         }
         if kept.is_empty() {
-            return Step::Splice(Block { statements: before, results: sums.into_iter().chain(body.results).collect() });
+            return Step::Splice(Block { statements: before, results: sums.into_iter().chain(results).collect() });
         }
-        let mut results = body.results;
         let own_results = results.len();
         let mut whole: Vec<Option<usize>> = vec![None; handles.len()];
         for (at, place) in &late {
@@ -187,10 +219,6 @@ impl Simplify {
         let in_order: Vec<Option<usize>> = (0..space.len()).map(Some).collect();
         let mut contributions = Vec::new();
         let all = std::mem::take(&mut body.statements);
-        let users = |handle: Var| {
-            let handle = FxHashSet::from_iter([handle]);
-            all.iter().filter(|statement| uses(&statement.op, &handle)).count()
-        };
         for inside in all.iter().cloned() {
             let mut lifted = Lifted::default();
             let found = match &inside.op {
@@ -200,7 +228,7 @@ impl Simplify {
             let whole = found.filter(|contribution| {
                 let ty = self.facts.type_of(&contribution.value);
                 single.contains(&contribution.handle)
-                    && users(contribution.handle) == 1
+                    && users(&all, contribution.handle) == 1
                     && ty.is_some_and(|ty| ty.as_prim().is_some())
                     && self.axes_of(contribution, &space, &local).is_some_and(|places| places == in_order)
             });
@@ -220,6 +248,24 @@ impl Simplify {
         (Statement { binders, op: Op::Build { space, body, inner }, span }, contributions)
     }
 
+    /// The statements of a block, and what they add; loops only if they are wanted.
+    pub(super) fn lift_all(&mut self, block: &Block, own: &FxHashSet<Var>, loops: bool) -> Option<Lifted> {
+        let mut lifted = Lifted::default();
+        for statement in &block.statements {
+            // A call that is given a handle accumulates, too.
+            if !(accumulates(&statement.op) || uses(&statement.op, own)) {
+                lifted.statements.push(statement.clone());
+            } else if matches!(statement.op, Op::If { .. }) {
+                self.lift_if(statement, own, &mut lifted)?;
+            } else if loops {
+                self.lift(statement, own, &mut lifted)?;
+            } else {
+                self.lift_accumulate(statement, &mut lifted)?;
+            }
+        }
+        Some(lifted)
+    }
+
     fn lift_build(
         &mut self,
         statement: &Statement,
@@ -229,17 +275,7 @@ impl Simplify {
         own: &FxHashSet<Var>,
         out: &mut Lifted,
     ) -> Option<()> {
-        let mut inside = Lifted::default();
-        for statement in &body.statements {
-            // A call that is given a handle accumulates, too.
-            if !(accumulates(&statement.op) || uses(&statement.op, own)) {
-                inside.statements.push(statement.clone());
-            } else if matches!(statement.op, Op::If { .. }) {
-                self.lift_if(statement, own, &mut inside)?;
-            } else {
-                self.lift(statement, own, &mut inside)?;
-            }
-        }
+        let mut inside = self.lift_all(body, own, true)?;
         self.find_shifts(space, &mut inside);
         let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
         local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
@@ -561,11 +597,6 @@ fn start_of_sum(prim: Prim, space: &[Axis]) -> Const {
     if space.iter().all(is_some) { Const::negative_zero(prim) } else { Const::zero(prim) }
 }
 
-fn keep(statement: Statement, kept: &mut Vec<Statement>, vars: &mut FxHashSet<Var>) {
-    vars.extend(statement.binders.iter().map(|binder| binder.var));
-    kept.push(statement);
-}
-
 fn accumulate(contribution: Contribution) -> Statement {
     let Contribution { handle, dims, value, span, .. } = contribution;
     let indices: Option<Vec<Atom>> = dims
@@ -584,6 +615,12 @@ fn accumulate(contribution: Contribution) -> Statement {
 }
 
 /// Whether an operation uses one of the variables.
+/// How many statements use a handle.
+fn users(statements: &[Statement], handle: Var) -> usize {
+    let handle = FxHashSet::from_iter([handle]);
+    statements.iter().filter(|statement| uses(&statement.op, &handle)).count()
+}
+
 pub(super) fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
     chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
 }

@@ -2,7 +2,7 @@
 //! And what it adds under a condition is that or zero.
 
 use super::Simplify;
-use super::accumulators::{Contribution, Lifted, accumulates, uses};
+use super::accumulators::{Contribution, Lifted};
 use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Op, Prim, PrimOp, SliceDim, Statement, Type, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -63,16 +63,7 @@ impl Simplify {
 
     /// What a branch adds, at places that are known outside of it.
     fn branch(&mut self, block: &Block, own: &FxHashSet<Var>) -> Option<Lifted> {
-        let mut lifted = Lifted::default();
-        for statement in &block.statements {
-            if !(accumulates(&statement.op) || uses(&statement.op, own)) {
-                lifted.statements.push(statement.clone());
-            } else if matches!(statement.op, Op::If { .. }) {
-                self.lift_if(statement, own, &mut lifted)?;
-            } else {
-                self.lift_accumulate(statement, &mut lifted)?;
-            }
-        }
+        let mut lifted = self.lift_all(block, own, false)?;
         let sums = Sums::of(&lifted.statements);
         for contribution in &mut lifted.contributions {
             sums.take_out(contribution, &|_| true);
