@@ -6,8 +6,10 @@
 //!
 //! A workload is `gmm 64_100` or, for all of an evaluation, `gmm`; without any, a selection is run. `--all` runs all, `--list` lists them.
 //! `--tool COMMAND` drives another tool (default: the `chadwick gradbench` beside this example), `--seconds S` is how long each function runs
-//! at least (default 0.5), `--save DIR` writes the messages to files. Times are minima; memory is the tool's peak, in a process per function.
+//! at least (default 0.5), `--save DIR` writes the messages to files, `--plot FILE` draws times against sizes (SVG). Times are minima; memory is
+//! the tool's peak, in a process per function.
 
+mod plot;
 mod workloads;
 
 use serde_json::{Value as Json, json};
@@ -26,7 +28,8 @@ fn main() {
 }
 
 fn run() -> Result<()> {
-    let (mut tool, mut seconds, mut all, mut list, mut save, mut names) = (None, 0.5, false, false, None, Vec::new());
+    let (mut tool, mut seconds, mut all, mut list, mut names) = (None, 0.5, false, false, Vec::new());
+    let (mut save, mut picture): (Option<PathBuf>, Option<PathBuf>) = (None, None);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -34,6 +37,7 @@ fn run() -> Result<()> {
             "--tool" => tool = Some(value()?.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
             "--seconds" => seconds = value()?.parse()?,
             "--save" => save = Some(PathBuf::from(value()?)),
+            "--plot" => picture = Some(PathBuf::from(value()?)),
             "--all" => all = true,
             "--list" => list = true,
             option if option.starts_with('-') => return Err(format!("there is no option {option}").into()),
@@ -54,8 +58,10 @@ fn run() -> Result<()> {
         return Ok(());
     }
     println!("| workload | primal ms | derivative ms | ratio | peak MiB |\n| --- | --- | --- | --- | --- |");
+    let mut points = Vec::new();
     for workload in workloads {
         let mut input = (workload.input)();
+        let size = plot::numbers(&input);
         if let Json::Object(fields) = &mut input {
             fields.insert(String::from("min_runs"), json!(3));
             fields.insert(String::from("min_seconds"), json!(seconds));
@@ -79,6 +85,10 @@ fn run() -> Result<()> {
         let ratio = derivative.2 / primal.2;
         let ratio = if ratio.is_nan() { String::from("–") } else { format!("{ratio:.2}") };
         println!("| {} | {} | {} | {ratio} | {} |", workload.name, primal.0, derivative.0, derivative.1);
+        points.push(plot::Point { module: workload.module, size, primal: primal.2, derivative: derivative.2 });
+    }
+    if let Some(picture) = picture {
+        std::fs::write(picture, plot::svg(&points))?;
     }
     Ok(())
 }
