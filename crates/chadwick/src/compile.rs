@@ -113,6 +113,8 @@ pub enum Engine {
     ChadFast,
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
+    /// The same, with reverse mode by symbolic linear maps.
+    LinearMaps,
 }
 
 impl Engine {
@@ -121,6 +123,7 @@ impl Engine {
             "builtin" | "auto" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
             "dual" => Some(Engine::Dual(Rung::Tape)),
+            "linear-maps" => Some(Engine::LinearMaps),
             name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
         }
     }
@@ -128,7 +131,7 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
-        format!("auto, builtin, chad-fast, dual (which is dual:tape), {rungs}")
+        format!("auto, builtin, chad-fast, dual (which is dual:tape), {rungs}, linear-maps")
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
@@ -136,6 +139,7 @@ impl Engine {
         match self {
             Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
             Engine::Dual(rung) => ReverseMode::Dual(rung),
+            Engine::LinearMaps => ReverseMode::LinearMaps,
         }
     }
 }
