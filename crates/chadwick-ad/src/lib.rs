@@ -9,7 +9,7 @@ mod engine;
 mod expand;
 mod flow;
 mod forward;
-mod linear_maps;
+pub mod linear_maps;
 mod loops;
 mod makings;
 mod report;

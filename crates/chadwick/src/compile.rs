@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{ReverseMode, Rung};
+pub use chadwick_ad::{ReverseMode, Rung, linear_maps};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};

@@ -86,6 +86,8 @@ pub(super) struct Backward<'c, 'p> {
     pub functions: &'c mut MapFunctions,
     /// The statement whose map is being applied, as the forward pass has it.
     pub forward: Vec<Statement>,
+    /// Whether that statement adds to accumulators from outside it: then its map is applied even to zero.
+    adds: bool,
 }
 
 impl<'c, 'p> Backward<'c, 'p> {
@@ -95,7 +97,7 @@ impl<'c, 'p> Backward<'c, 'p> {
         functions: &'c mut MapFunctions,
         active: FxHashSet<Var>,
     ) -> Self {
-        Backward { collector: Reverse::collecting(context, unused, active), functions, forward: Vec::new() }
+        Backward { collector: Reverse::collecting(context, unused, active), functions, forward: Vec::new(), adds: false }
     }
 
     pub fn context(&mut self) -> &mut Context<'p> {
@@ -137,18 +139,25 @@ impl<'c, 'p> Backward<'c, 'p> {
     fn line(&mut self, line: &Line, cotangents: &mut Cotangents) -> Vec<Statement> {
         let incoming = self.collector.take(cotangents, &line.statement.binders);
         let Some(map) = &line.map else { return vec![line.statement.clone()] };
-        if incoming.iter().all(Option::is_none) {
+        if let Op::Accumulate { handle, path, value } = &line.statement.op {
+            self.collector.accumulate(handle, path, value, cotangents, line.span());
             return vec![line.statement.clone()];
         }
-        let outer = std::mem::replace(&mut self.forward, vec![line.statement.clone()]);
+        if incoming.iter().all(Option::is_none) && !line.adds {
+            return vec![line.statement.clone()];
+        }
+        let outer = (std::mem::replace(&mut self.forward, vec![line.statement.clone()]), self.adds);
+        self.adds = line.adds;
         let parts = incoming.into_iter().map(|part| part.map_or(Flow::Zero, Flow::Value)).collect();
         self.push(map, Flow::tuple(parts), cotangents, line.span());
-        std::mem::replace(&mut self.forward, outer)
+        self.adds = outer.1;
+        std::mem::replace(&mut self.forward, outer.0)
     }
 
     /// `flow ⊙_R map`. What reaches a variable is added to its cotangent; the rest is returned.
     pub fn push(&mut self, map: &Map, flow: Flow, cotangents: &mut Cotangents, span: Span) -> Flow {
-        if flow.is_zero() {
+        let is_form = matches!(map, Map::VCatV(_) | Map::Branch(_) | Map::Repeat(_) | Map::Accumulators(_));
+        if flow.is_zero() && !(self.adds && is_form) {
             return Flow::Zero;
         }
         match map {
@@ -215,6 +224,12 @@ impl<'c, 'p> Backward<'c, 'p> {
             Map::Linear(op) => self.linear(op, flow, span),
             Map::Payload { scrutinee, tag, binders } => self.payload(scrutinee, *tag, binders, flow, span),
             Map::Rule(custom) => self.rule(custom, flow, span),
+            Map::Accumulators(sums) => {
+                self.accumulators(sums, flow, cotangents, span);
+                Flow::Zero
+            }
+            // What an accumulator gets is read where the statement stands.
+            Map::Added(_) => Flow::Zero,
             Map::HCatV(_) | Map::Lambda(_) | Map::LambdaTransposed(_) | Map::Transpose(_) => {
                 self.context().untyped(&"a map that no derivative has", span);
                 Flow::Zero

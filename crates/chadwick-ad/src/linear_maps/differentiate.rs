@@ -3,7 +3,7 @@
 //!
 //! What the paper has no rule for is refused here, with its place in the program.
 
-use super::maps::{Branch, Branches, Chosen, Derived, Factor, Family, Line, Map, Repeat};
+use super::maps::{Accumulators, Branch, Branches, Chosen, Derived, Factor, Family, Line, Map, Repeat};
 use crate::context::Context;
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
@@ -67,7 +67,7 @@ impl<'c, 'p> Differentiator<'c, 'p> {
         let active = statement.binders.iter().any(is_active);
         let effects = self.context.has_effects(&statement.op);
         if !active && !effects {
-            lines.push(Line { statement: statement.clone(), map: None });
+            lines.push(Line { statement: statement.clone(), map: None, adds: false });
             return;
         }
         let recursive = |binder: &Binder| self.is_active(&Atom::Var(binder.var)) && self.holds_named(&binder.ty);
@@ -136,12 +136,18 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             Op::Scatter { .. } => return self.refuse(statement, "a scatter"),
             Op::Hist { .. } => return self.refuse(statement, "a histogram"),
             Op::Closure(_) | Op::Apply { .. } => return self.refuse(statement, "a function that is a value"),
-            Op::WithAccumulators { .. } | Op::Accumulate { .. } => return self.refuse(statement, "an accumulator"),
+            Op::WithAccumulators { handles, init, body } => {
+                let initial = init.iter().map(|init| self.atom(init)).collect();
+                let body = self.block(body);
+                Map::Accumulators(Box::new(Accumulators { handles: handles.clone(), initial, body }))
+            }
+            Op::Accumulate { handle: Atom::Var(handle), value, .. } => Map::Added(*handle).after(self.atom(value)),
+            Op::Accumulate { .. } => Map::Zero,
             Op::WithLog { .. } | Op::Log { .. } => return self.refuse(statement, "a log"),
             Op::Differentiate(_) => return self.refuse(statement, "a derivative that was left standing"),
             Op::Dim { .. } | Op::Assert { .. } => Map::Zero,
         };
-        lines.push(Line { statement: statement.clone(), map: Some(map) });
+        lines.push(Line { statement: statement.clone(), map: Some(map), adds: effects });
     }
 
     fn refuse(&mut self, statement: &Statement, what: &str) {
@@ -218,7 +224,7 @@ impl<'c, 'p> Differentiator<'c, 'p> {
         }
         let inputs = args.iter().filter(|arg| self.is_active(arg)).map(|arg| self.atom(arg)).collect();
         let map = Map::Derivative { function, args: args.to_vec(), active }.after(Map::tuple(inputs));
-        lines.push(Line { statement: Statement { span, ..statement.clone() }, map: Some(map) });
+        lines.push(Line { statement: Statement { span, ..statement.clone() }, map: Some(map), adds: false });
     }
 
     fn holds_arrays(&self, ty: &Type) -> bool {
@@ -251,7 +257,7 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             return self.written_out(statement, &lambda, &custom.args, lines);
         }
         let map = Map::Rule(Box::new(custom.clone())).after(self.atoms(&custom.args));
-        lines.push(Line { statement: statement.clone(), map: Some(map) });
+        lines.push(Line { statement: statement.clone(), map: Some(map), adds: false });
     }
 
     /// A reduction by any operator is a fold.
@@ -271,7 +277,7 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             match &inner.op {
                 Op::Loop(parts) => {
                     if let Some(map) = self.repeat(inner, parts, true) {
-                        lines.push(Line { statement: inner.clone(), map: Some(map) });
+                        lines.push(Line { statement: inner.clone(), map: Some(map), adds: false });
                     }
                 }
                 _ => self.statement(inner, lines),
@@ -291,23 +297,26 @@ impl<'c, 'p> Differentiator<'c, 'p> {
         Some(Map::Repeat(Box::new(Repeat { parts: parts.clone(), initial, body, is_fold, commutes })))
     }
 
-    /// The reverse steps of a loop commute if its state is one number: they multiply a cotangent by numbers. A body that adds to cotangents
-    /// of other variables sees the cotangent of its own iteration, which depends on the order.
+    /// The reverse steps of a loop commute if its state is numbers of which each depends on itself alone: then a step multiplies each
+    /// cotangent by a number. A body that adds to cotangents of other variables sees those of its own iteration, which depend on the order.
     fn check_commutes(&mut self, parts: &Loop, span: Span) -> bool {
-        let numbers = |binder: &&Binder| self.is_active(&Atom::Var(binder.var));
-        let state: Vec<&Binder> = parts.carry.iter().filter(numbers).collect();
-        let one_number = matches!(state.as_slice(), [binder] if matches!(&binder.ty, Type::Prim(prim) if *prim != Prim::Bool));
         let own: Vec<Var> = parts.carry.iter().map(|binder| binder.var).collect();
+        let state: Vec<usize> = (0..own.len()).filter(|at| self.is_active(&Atom::Var(own[*at]))).collect();
+        let is_number = |at: &usize| matches!(&parts.carry[*at].ty, Type::Prim(prim) if *prim != Prim::Bool);
         let outside = chadwick_core::visit::free_variables(&parts.body)
             .into_iter()
             .any(|var| !own.contains(&var) && self.is_active(&Atom::Var(var)));
-        if !one_number || outside || !parts.emits.is_empty() {
-            let message = "the reverse steps of this loop are not known to commute";
-            let error = chadwick_source::Diagnostic::error("E0411", span, message)
-                .hint("`#[ccl]` needs a state with one active number and no other active variable in the body");
-            self.context.errors.push(error);
-            return false;
+        let mut commutes = state.iter().all(is_number) && !outside && parts.emits.is_empty();
+        for from in &state {
+            let reached = self.context.active_variables(&parts.body, [own[*from]], true);
+            let mixes = |to: &usize| matches!(&parts.body.results[*to], Atom::Var(var) if to != from && reached.contains(var));
+            commutes &= !state.iter().any(mixes);
         }
-        true
+        if !commutes {
+            let message = "the reverse steps of this loop are not known to commute";
+            let hint = "`#[ccl]` is for loops whose state is numbers, each of which depends on itself and on no input";
+            self.context.errors.push(chadwick_source::Diagnostic::error("E0411", span, message).hint(hint));
+        }
+        commutes
     }
 }

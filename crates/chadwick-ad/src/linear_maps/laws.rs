@@ -3,7 +3,7 @@
 //! Every law keeps the meaning of a map at every point; [`super::meaning`] is where that is tested. Simplification uses a law that
 //! repeats a map only where the map is small: a family or a call that stands twice would be run twice.
 
-use super::maps::{Branch, Branches, Derived, Factor, Family, Line, Map, Repeat};
+use super::maps::{Accumulators, Branch, Branches, Derived, Factor, Family, Line, Map, Repeat};
 
 /// A rule: what the map at the root becomes, if the rule is about it.
 pub(super) struct Law {
@@ -170,7 +170,7 @@ fn repeats(map: &Map) -> bool {
 
 /// The block with every map in normal form.
 pub(super) fn simplified(derived: Derived) -> Derived {
-    let line = |line: Line| Line { map: line.map.map(simplify).filter(|map| *map != Map::Zero), ..line };
+    let line = |line: Line| Line { map: line.map.map(simplify).filter(|map| *map != Map::Zero || line.adds), ..line };
     let lines = derived.lines.into_iter().map(line).collect();
     Derived { lines, map: simplify(derived.map), ..derived }
 }
@@ -211,6 +211,11 @@ fn simplify_parts(map: Map) -> Map {
             let repeat = *repeat;
             let initial = repeat.initial.into_iter().map(simplify).collect();
             Map::Repeat(Box::new(Repeat { initial, body: simplified(repeat.body), ..repeat }))
+        }
+        Map::Accumulators(sums) => {
+            let sums = *sums;
+            let initial = sums.initial.into_iter().map(simplify).collect();
+            Map::Accumulators(Box::new(Accumulators { initial, body: simplified(sums.body), ..sums }))
         }
         leaf => leaf,
     }

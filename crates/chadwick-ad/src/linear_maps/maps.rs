@@ -51,6 +51,10 @@ pub(crate) enum Map {
     Payload { scrutinee: Atom, tag: u32, binders: Vec<Binder> },
     /// A map that the program gives by what it does to a cotangent.
     Rule(Box<Custom>),
+    /// Sums that are collected in accumulators while a block runs: the start of each, and what is added in the block.
+    Accumulators(Box<Accumulators>),
+    /// A value that is added to an accumulator.
+    Added(Var),
 }
 
 /// The factor of `S(k)`.
@@ -106,6 +110,13 @@ pub(crate) struct Repeat {
     pub commutes: bool,
 }
 
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Accumulators {
+    pub handles: Vec<Binder>,
+    pub initial: Vec<Map>,
+    pub body: Derived,
+}
+
 /// A block with the map of each of its variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Derived {
@@ -121,6 +132,8 @@ pub(crate) struct Line {
     pub statement: Statement,
     /// To the tuple of what the statement binds; none if nothing depends on the inputs.
     pub map: Option<Map>,
+    /// Whether the statement adds to accumulators from outside it.
+    pub adds: bool,
 }
 
 impl Default for Map {
@@ -214,7 +227,12 @@ impl Map {
                 repeat.body.collect_free(bound, free);
                 bound.truncate(before);
             }
+            Map::Accumulators(sums) => {
+                sums.initial.iter().for_each(|map| map.collect_free(bound, free));
+                sums.body.collect_free(bound, free);
+            }
             Map::Zero
+            | Map::Added(_)
             | Map::One
             | Map::Scale(_)
             | Map::Convert { .. }

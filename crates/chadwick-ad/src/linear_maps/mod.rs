@@ -4,9 +4,11 @@
 //! construct ([`differentiate`]), rewritten by the laws of linear maps ([`laws`]), and applied to a cotangent, which pushes the
 //! application through the term until no map is left ([`backward`]). What remains is Core.
 
+mod accumulators;
 mod backward;
 mod control;
 mod differentiate;
+mod entries;
 mod families;
 mod forward;
 mod functions;
@@ -20,6 +22,7 @@ use backward::Flow;
 use chadwick_core::{Atom, Axis, Block, Differentiate, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;
 use functions::{Applied, MapFunctions, apply_reverse, derive};
+pub use entries::{Derivation, with_derived_entries};
 pub(crate) use printing::in_notation;
 
 /// What linear maps keep from one derivative of a program to the next.

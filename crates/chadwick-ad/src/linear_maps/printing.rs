@@ -238,6 +238,11 @@ impl Writer<'_> {
             Map::Linear(op) => format!("linear {}", linear_name(op)),
             Map::Payload { tag, .. } => format!("fields{tag}"),
             Map::Rule(_) => String::from("given"),
+            Map::Accumulators(sums) => {
+                let start: Vec<String> = sums.initial.iter().map(|map| self.operand(map)).collect();
+                format!("sumInto({}, λ{}.\n{})", start.join(" × "), self.params(&sums.handles), self.nested(&sums.body))
+            }
+            Map::Added(handle) => format!("into {}", self.var(*handle)),
         }
     }
 

@@ -323,7 +323,7 @@ impl Reverse<'_, '_> {
         self.part_of_pair(body, incoming, cotangents, span)
     }
 
-    pub(super) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom, cotangents: &mut Cotangents, span: Span) {
+    pub(crate) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom, cotangents: &mut Cotangents, span: Span) {
         let Atom::Var(handle) = handle else { return };
         let Some(mut part) = self.finals.get(handle).cloned() else { return };
         if !self.is_active(value) {

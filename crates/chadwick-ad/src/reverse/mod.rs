@@ -73,6 +73,11 @@ impl<'c, 'p> Reverse<'c, 'p> {
         Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
     }
 
+    /// Tells the cotangent of what an accumulator holds in the end.
+    pub fn set_final(&mut self, handle: Var, cotangent: Atom) {
+        self.finals.insert(handle, cotangent);
+    }
+
     /// Size statements for arrays that nobody has placed.
     pub fn outside_sizes(&mut self, span: Span) -> Vec<Statement> {
         let outside = std::mem::take(&mut self.sizes);

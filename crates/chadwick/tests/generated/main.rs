@@ -82,6 +82,28 @@ fn dual_numbers_agree_with_the_interpreter_in_floats() {
         .assert_meaningful();
 }
 
+/// Linear maps say what they do not take; they must take a good part.
+#[test]
+fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
+    fn check<S: scalar::Scalar>(element: Element) {
+        let taken = std::sync::atomic::AtomicUsize::new(0);
+        let report = check_programs(element, programs(150), &|program, report| {
+            match engine_agrees::<S>(Engine::LinearMaps, program, element, report) {
+                Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
+                Err(failure) => Err(failure),
+                Ok(()) => {
+                    taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    Ok(())
+                }
+            }
+        });
+        let taken = taken.into_inner() as u64;
+        assert!(taken * 5 > report.programs, "{taken} of {} programs were taken", report.programs);
+    }
+    check::<i64>(Element::I64);
+    check::<f64>(Element::F64);
+}
+
 /// The naive one takes exponential time, on these programs too much; staged calls have no rules of a program's own.
 #[test]
 fn every_rung_of_dual_numbers_agrees_with_the_interpreter() {
