@@ -70,7 +70,7 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             lines.push(Line { statement: statement.clone(), map: None, adds: false });
             return;
         }
-        let recursive = |binder: &Binder| self.is_active(&Atom::Var(binder.var)) && self.holds_named(&binder.ty);
+        let recursive = |binder: &Binder| self.is_active(&Atom::Var(binder.var)) && holds_recursive_type(&binder.ty);
         if statement.binders.iter().any(recursive) {
             self.context.unsupported(statement.span, "a recursive type");
             return;
@@ -157,16 +157,6 @@ impl<'c, 'p> Differentiator<'c, 'p> {
     fn name_results(&mut self, statement: &Statement, results: Vec<Atom>, lines: &mut Vec<Line>) {
         let copy = Statement { binders: statement.binders.clone(), op: Op::Copy(results), span: statement.span };
         self.statement(&copy, lines);
-    }
-
-    /// Whether a value of a recursive type can be inside.
-    fn holds_named(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Named(_) => true,
-            Type::Sum(constructors) => constructors.iter().flat_map(|one| &one.payload).any(|ty| self.holds_named(ty)),
-            Type::Array(array) => array.element.as_type().is_some_and(|ty| self.holds_named(&ty)),
-            _ => false,
-        }
     }
 
     /// `(S(∂₁) ⋈ S(∂₂)) ∘ (∂x × ∂y)`
@@ -318,5 +308,15 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             self.context.errors.push(chadwick_source::Diagnostic::error("E0411", span, message).hint(hint));
         }
         commutes
+    }
+}
+
+/// Whether a value of a recursive type can be inside.
+pub(super) fn holds_recursive_type(ty: &Type) -> bool {
+    match ty {
+        Type::Named(_) => true,
+        Type::Sum(constructors) => constructors.iter().flat_map(|one| &one.payload).any(holds_recursive_type),
+        Type::Array(array) => array.element.as_type().is_some_and(|ty| holds_recursive_type(&ty)),
+        _ => false,
     }
 }

@@ -8,7 +8,7 @@
 //! (co)tangent.
 
 use super::backward::{Backward, Flow};
-use super::differentiate::Differentiator;
+use super::differentiate::{Differentiator, holds_recursive_type};
 use super::forward::Forward;
 use super::laws::simplified;
 use super::maps::Derived;
@@ -39,7 +39,12 @@ pub(super) struct MapFunctions {
 }
 
 /// The map of a function's body, with which variables depend on the active parameters.
-pub(super) fn derive(context: &mut Context, lambda: &Lambda, active: &[bool]) -> (Derived, FxHashSet<Var>) {
+pub(super) fn derive(context: &mut Context, lambda: &Lambda, active: &[bool], span: Span) -> (Derived, FxHashSet<Var>) {
+    let is_recursive = |(param, active): (&Binder, &bool)| *active && holds_recursive_type(&param.ty);
+    if lambda.params.iter().zip(active).any(is_recursive) {
+        context.unsupported(span, "a recursive type");
+        return (Derived::default(), FxHashSet::default());
+    }
     let inputs = lambda.params.iter().zip(active).filter(|(_, active)| **active).map(|(param, _)| param.var).collect();
     let mut differentiator = Differentiator::new(context, &lambda.body, inputs);
     let derived = differentiator.block(&lambda.body);
@@ -110,7 +115,7 @@ pub(super) fn split_function(
     let results = active_results(context, function, active, &source.results);
     let outer = (std::mem::take(&mut context.shapes), context.makings.depth);
     context.makings.depth += 1;
-    let (derived, variables) = derive(context, &lambda, active);
+    let (derived, variables) = derive(context, &lambda, active, span);
     let (mut seeds, mut seed_params) = (Vec::new(), Vec::new());
     for (wanted, ty) in results.iter().zip(&lambda.results) {
         let seed = context.fresh("dr", ty.any_sizes());
@@ -191,7 +196,7 @@ pub(super) fn forward_function(
     }
     let (source, lambda) = opened(context, functions, function, span)?;
     let results = active_results(context, function, active, &source.results);
-    let (derived, _) = derive(context, &lambda, active);
+    let (derived, _) = derive(context, &lambda, active, span);
     let mut tangents = FxHashMap::default();
     let mut params = lambda.params.clone();
     for (param, _) in lambda.params.iter().zip(active).filter(|(_, active)| **active) {

@@ -1,6 +1,6 @@
 //! The laws of linear maps as rewrite rules (Ellis et al., figures 4 and 5), from left to right.
 //!
-//! Every law keeps the meaning of a map at every point; [`super::meaning`] is where that is tested. Simplification uses a law that
+//! Every law keeps the meaning of a map at every point; the tests apply both sides to vectors. Simplification uses a law that
 //! repeats a map only where the map is small: a family or a call that stands twice would be run twice.
 
 use super::maps::{Accumulators, Branch, Branches, Derived, Factor, Family, Line, Map, Repeat};
@@ -170,53 +170,85 @@ fn repeats(map: &Map) -> bool {
 
 /// The block with every map in normal form.
 pub(super) fn simplified(derived: Derived) -> Derived {
-    let line = |line: Line| Line { map: line.map.map(simplify).filter(|map| *map != Map::Zero || line.adds), ..line };
-    let lines = derived.lines.into_iter().map(line).collect();
-    Derived { lines, map: simplify(derived.map), ..derived }
+    Simplifier::default().derived(derived)
 }
 
-/// The map in normal form: parts first, then the laws at the root until none is about it.
-pub(super) fn simplify(map: Map) -> Map {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-        let mut map = simplify_parts(map);
-        while let Some(next) = ALGEBRA.iter().chain(TRANSPOSITION).find_map(|law| (law.rewrite)(&map).filter(|_| !repeats(&map))) {
-            map = simplify_parts(next);
-        }
-        map
-    })
+/// Rewrites maps, and notes the laws it uses.
+#[derive(Default)]
+pub(super) struct Simplifier {
+    pub used: Vec<&'static str>,
 }
 
-fn simplify_parts(map: Map) -> Map {
-    let family = |family: Box<Family>| Box::new(Family { space: family.space, body: simplified(family.body) });
-    match map {
-        Map::Compose(last, first) => simplify(*last).after(simplify(*first)),
-        Map::Sum(maps) => Map::Sum(maps.into_iter().map(simplify).collect()),
-        Map::VCat(maps) => Map::VCat(maps.into_iter().map(simplify).collect()),
-        Map::HCat(maps) => Map::HCat(maps.into_iter().map(simplify).collect()),
-        Map::VCatV(one) => Map::VCatV(family(one)),
-        Map::HCatV(one) => Map::HCatV(family(one)),
-        Map::Lambda(one) => Map::Lambda(family(one)),
-        Map::LambdaTransposed(one) => Map::LambdaTransposed(family(one)),
-        Map::Transpose(map) => Map::Transpose(Box::new(simplify(*map))),
-        Map::Branch(branches) => {
-            let branch = |branch: Branch| Branch {
-                payload: branch.payload.map(simplify),
-                body: simplified(branch.body),
-                ..branch
-            };
-            let Branches { chosen, branches } = *branches;
-            Map::Branch(Box::new(Branches { chosen, branches: branches.into_iter().map(branch).collect() }))
-        }
-        Map::Repeat(repeat) => {
-            let repeat = *repeat;
-            let initial = repeat.initial.into_iter().map(simplify).collect();
-            Map::Repeat(Box::new(Repeat { initial, body: simplified(repeat.body), ..repeat }))
-        }
-        Map::Accumulators(sums) => {
-            let sums = *sums;
-            let initial = sums.initial.into_iter().map(simplify).collect();
-            Map::Accumulators(Box::new(Accumulators { initial, body: simplified(sums.body), ..sums }))
-        }
-        leaf => leaf,
+impl Simplifier {
+    pub fn derived(&mut self, derived: Derived) -> Derived {
+        let mut line = |line: Line| {
+            let map = line.map.map(|map| self.map(map)).filter(|map| *map != Map::Zero || line.adds);
+            Line { map, ..line }
+        };
+        let lines = derived.lines.into_iter().map(&mut line).collect();
+        Derived { lines, map: self.map(derived.map), ..derived }
     }
+
+    /// The map in normal form: parts first, then the laws at the root until none is about it.
+    pub fn map(&mut self, map: Map) -> Map {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let mut map = self.parts(map);
+            while !repeats(&map)
+                && let Some((law, next)) = applicable(&map)
+            {
+                if !self.used.contains(&law) {
+                    self.used.push(law);
+                }
+                map = self.parts(next);
+            }
+            map
+        })
+    }
+
+    fn maps(&mut self, maps: Vec<Map>) -> Vec<Map> {
+        maps.into_iter().map(|map| self.map(map)).collect()
+    }
+
+    fn family(&mut self, family: Family) -> Box<Family> {
+        Box::new(Family { space: family.space, body: self.derived(family.body) })
+    }
+
+    fn parts(&mut self, map: Map) -> Map {
+        match map {
+            Map::Compose(last, first) => self.map(*last).after(self.map(*first)),
+            Map::Sum(maps) => Map::Sum(self.maps(maps)),
+            Map::VCat(maps) => Map::VCat(self.maps(maps)),
+            Map::HCat(maps) => Map::HCat(self.maps(maps)),
+            Map::VCatV(one) => Map::VCatV(self.family(*one)),
+            Map::HCatV(one) => Map::HCatV(self.family(*one)),
+            Map::Lambda(one) => Map::Lambda(self.family(*one)),
+            Map::LambdaTransposed(one) => Map::LambdaTransposed(self.family(*one)),
+            Map::Transpose(map) => Map::Transpose(Box::new(self.map(*map))),
+            Map::Branch(branches) => {
+                let Branches { chosen, branches } = *branches;
+                let mut branch = |branch: Branch| {
+                    let payload = branch.payload.map(|map| self.map(map));
+                    Branch { payload, body: self.derived(branch.body), ..branch }
+                };
+                let branches = branches.into_iter().map(&mut branch).collect();
+                Map::Branch(Box::new(Branches { chosen, branches }))
+            }
+            Map::Repeat(repeat) => {
+                let repeat = *repeat;
+                let initial = self.maps(repeat.initial);
+                Map::Repeat(Box::new(Repeat { initial, body: self.derived(repeat.body), ..repeat }))
+            }
+            Map::Accumulators(sums) => {
+                let sums = *sums;
+                let initial = self.maps(sums.initial);
+                Map::Accumulators(Box::new(Accumulators { initial, body: self.derived(sums.body), ..sums }))
+            }
+            leaf => leaf,
+        }
+    }
+}
+
+/// The first law that is about the root, and what it makes of it.
+fn applicable(map: &Map) -> Option<(&'static str, Map)> {
+    ALGEBRA.iter().chain(TRANSPOSITION).find_map(|law| Some((law.name, (law.rewrite)(map)?)))
 }

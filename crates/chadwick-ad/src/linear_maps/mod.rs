@@ -15,6 +15,10 @@ mod functions;
 mod laws;
 mod maps;
 mod printing;
+mod represent;
+#[cfg(test)]
+mod tests;
+mod trace;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
@@ -24,6 +28,8 @@ use chadwick_source::Span;
 use functions::{Applied, MapFunctions, apply_reverse, derive};
 pub use entries::{Derivation, with_derived_entries};
 pub(crate) use printing::in_notation;
+pub use represent::{Closure, Matrix, Representation, Tree};
+pub use trace::{Trace, Tupling, Value, trace};
 
 /// What linear maps keep from one derivative of a program to the next.
 #[derive(Default)]
@@ -35,7 +41,7 @@ impl LinearMaps {
     /// The function at its arguments, and its reverse pass for seeds that are known only inside it.
     fn applied(&mut self, context: &mut Context, lambda: &Lambda, seeds: &[Atom], span: Span) -> Applied {
         let carries: Vec<bool> = lambda.params.iter().map(|param| context.carries(&param.ty)).collect();
-        let (derived, active) = derive(context, lambda, &carries);
+        let (derived, active) = derive(context, lambda, &carries, span);
         let flows = seeds.iter().cloned().map(Flow::Value).collect();
         let wanted: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
         apply_reverse(context, &mut self.functions, (lambda, &derived, active), flows, &wanted, span)

@@ -1,6 +1,7 @@
 //! Derivatives in the notation of the paper: `∂f` as it is made, `∂f` after the laws, and the functions in which no map is left.
 
-use super::functions::{MapFunctions, derive, reverse_function};
+use super::functions::{MapFunctions, reverse_function};
+use super::laws::Simplifier;
 use super::maps::{Chosen, Derived, Factor, Family, Map};
 use crate::context::Context;
 use chadwick_core::prim::Partial;
@@ -75,7 +76,8 @@ fn describe(context: &mut Context, function: FunctionId, text: &mut String) {
     let inputs: Vec<Var> =
         lambda.params.iter().zip(&active).filter(|(_, active)| **active).map(|(param, _)| param.var).collect();
     let plain = super::differentiate::Differentiator::new(context, &lambda.body, inputs).block(&lambda.body);
-    let (simple, _) = derive(context, &lambda, &active);
+    let mut laws = Simplifier::default();
+    let simple = laws.derived(plain.clone());
     let before = context.program().functions.len();
     let reverse = reverse_function(context, &mut MapFunctions::default(), function);
     if let Some(error) = context.errors.pop() {
@@ -86,7 +88,10 @@ fn describe(context: &mut Context, function: FunctionId, text: &mut String) {
     let program = context.program();
     let mut writer = Writer { program, text: String::new(), depth: 0 };
     writer.derivative(&source.name, &lambda, &plain);
-    writer.line("-- by the laws of linear maps");
+    match laws.used.is_empty() {
+        true => writer.line("-- no law of linear maps applies"),
+        false => writer.line(&format!("-- by the laws of linear maps {}", laws.used.join("; "))),
+    }
     writer.derivative(&source.name, &lambda, &simple);
     let made = program.functions.get(before..).unwrap_or_default();
     let own = |name: &str| made.iter().find(|it| it.name == format!("{name}{}", source.name));
