@@ -1,8 +1,9 @@
 //! The derived functions of a program's entry points as entry points of their own, so that they can be called, compared and counted.
 
+use super::categorical::Categorical;
 use super::functions::{MapFunctions, forward_function, reverse_function};
 use crate::context::Context;
-use chadwick_core::{Entry, EntryValue, FunctionId, Program, Type};
+use chadwick_core::{Atom, Entry, EntryValue, FunctionId, Program, Type};
 use chadwick_source::{Diagnostic, Name};
 
 /// What is derived from a function `f : S → T`.
@@ -12,6 +13,8 @@ pub enum Derivation {
     Forward,
     /// `rev$f : (S, δT) → (T, δS)`, by way of `revf$f : S → (T, X)` and `revr$f : (X, δT) → δS`.
     Reverse,
+    /// `cl$f : S → T`, which is `f` by way of the categorical language; with scopes pruned or not.
+    Categorical { prune: bool },
 }
 
 /// The prepared program with `fwd$f` or `rev$f` as an entry point for every entry point `f`. Tangents and cotangents are those of numbers;
@@ -23,6 +26,7 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
     let mut made: Vec<(Name, FunctionId)> = Vec::new();
     for entry in &prepared.entries {
         let function = match derivation {
+            Derivation::Categorical { prune } => categorical_function(&mut context, entry.function, prune),
             Derivation::Reverse => reverse_function(&mut context, &mut functions, entry.function),
             Derivation::Forward => {
                 let source = &prepared.functions[entry.function.0 as usize];
@@ -30,11 +34,7 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
                 forward_function(&mut context, &mut functions, entry.function, &active, source.span).map(|(made, _)| made)
             }
         };
-        let prefix = match derivation {
-            Derivation::Forward => "fwd$",
-            Derivation::Reverse => "rev$",
-        };
-        made.extend(function.map(|function| (Name::from(format!("{prefix}{}", entry.name)), function)));
+        made.extend(function.map(|function| (Name::from(format!("{}{}", derivation.prefix(), entry.name)), function)));
     }
     if !context.errors.is_empty() {
         return Err(context.errors);
@@ -44,6 +44,50 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
         program.entries.push(entry);
     }
     Ok(program)
+}
+
+impl Derivation {
+    /// What the name of a derived function starts with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Derivation::Forward => "fwd$",
+            Derivation::Reverse => "rev$",
+            Derivation::Categorical { .. } => "cl$",
+        }
+    }
+}
+
+/// A function by way of the categorical language: as an arrow, checked, and as a function again.
+fn categorical_function(context: &mut Context, function: FunctionId, prune: bool) -> Option<FunctionId> {
+    let source = context.program().functions.get(function.0 as usize)?.clone();
+    let scope: Vec<_> = source.params.iter().map(|param| param.var).collect();
+    let types: Vec<Type> = source.params.iter().map(|param| param.ty.clone()).collect();
+    let mut categorical = Categorical { context, prune };
+    let arrow = categorical.arrow(&source.body, &scope)?;
+    match categorical.target(&arrow, &types) {
+        Ok(target) if chadwick_core::all_compatible(&target, &source.results) => {}
+        Ok(_) => categorical.context.untyped(&format!("{arrow} gives something else"), source.span),
+        Err(problem) => categorical.context.untyped(&problem, source.span),
+    }
+    let params: Vec<_> = types.iter().map(|ty| categorical.context.fresh("x", ty.clone())).collect();
+    let tuple: Vec<_> = params.iter().map(|param| Atom::Var(param.var)).collect();
+    categorical.context.b.push_block();
+    let results = categorical.apply(&arrow, &tuple, source.span);
+    let body = categorical.context.b.pop_block(results);
+    let name = Name::from(format!("cl${}", source.name));
+    let made = context.reserve(name, params, source.results.clone(), source.span);
+    context.b.program_mut().functions[made.0 as usize].body = body;
+    Some(made)
+}
+
+/// The body of a function in the categorical language, as text.
+pub fn categorical_text(prepared: &Program, function: FunctionId, prune: bool) -> Result<String, Vec<Diagnostic>> {
+    let mut program = prepared.clone();
+    let mut context = Context::new(&mut program);
+    let Some(source) = prepared.functions.get(function.0 as usize) else { return Ok(String::new()) };
+    let scope: Vec<_> = source.params.iter().map(|param| param.var).collect();
+    let arrow = Categorical { context: &mut context, prune }.arrow(&source.body, &scope);
+    arrow.map(|arrow| arrow.to_string()).ok_or(context.errors)
 }
 
 /// An entry point whose parameters and results are those of the function, one by one.

@@ -6,6 +6,7 @@
 
 mod accumulators;
 mod backward;
+mod categorical;
 mod control;
 mod differentiate;
 mod entries;
@@ -14,6 +15,7 @@ mod forward;
 mod functions;
 mod laws;
 mod maps;
+mod parsing;
 mod printing;
 mod represent;
 #[cfg(test)]
@@ -26,7 +28,8 @@ use backward::Flow;
 use chadwick_core::{Atom, Axis, Block, Differentiate, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;
 use functions::{Applied, MapFunctions, apply_reverse, derive};
-pub use entries::{Derivation, with_derived_entries};
+pub use entries::{Derivation, categorical_text, with_derived_entries};
+pub use parsing::{ParseError, simplified_text};
 pub(crate) use printing::in_notation;
 pub use represent::{Closure, Matrix, Representation, Tree};
 pub use trace::{Trace, Tupling, Value, trace};

@@ -86,7 +86,7 @@ fn describe(context: &mut Context, function: FunctionId, text: &mut String) {
         return;
     }
     let program = context.program();
-    let mut writer = Writer { program, text: String::new(), depth: 0 };
+    let mut writer = Writer { program, text: String::new(), depth: 0, numbered: true };
     writer.derivative(&source.name, &lambda, &plain);
     match laws.used.is_empty() {
         true => writer.line("-- no law of linear maps applies"),
@@ -105,6 +105,8 @@ pub(super) struct Writer<'p> {
     pub program: &'p Program,
     pub text: String,
     pub depth: usize,
+    /// Whether names have the number of the variable behind them, so that no two are the same.
+    pub numbered: bool,
 }
 
 impl Writer<'_> {
@@ -114,6 +116,7 @@ impl Writer<'_> {
 
     pub fn var(&self, var: Var) -> String {
         match self.program.var_names.get(var.0 as usize).map(ToString::to_string) {
+            Some(name) if !name.is_empty() && !self.numbered => name,
             Some(name) if !name.is_empty() => format!("{name}{}", var.0),
             _ => format!("t{}", var.0),
         }
@@ -240,7 +243,7 @@ impl Writer<'_> {
                 let body = self.nested(&repeat.body);
                 format!("{form}({bound}, λ{index} {}.\n{body}) ∘ ({})", self.params(&repeat.parts.carry), start.join(" × "))
             }
-            Map::Linear(op) => format!("linear {}", linear_name(op)),
+            Map::Linear(op) => format!("linear {}", operation_name(op)),
             Map::Payload { tag, .. } => format!("fields{tag}"),
             Map::Rule(_) => String::from("given"),
             Map::Accumulators(sums) => {
@@ -280,7 +283,7 @@ impl Writer<'_> {
 
     /// A block with maps inside a map, without the end of its last line.
     fn nested(&self, derived: &Derived) -> String {
-        let mut inner = Writer { program: self.program, text: String::new(), depth: self.depth + 1 };
+        let mut inner = Writer { program: self.program, text: String::new(), depth: self.depth + 1, numbered: self.numbered };
         inner.derived(derived);
         inner.text.trim_end().to_owned()
     }
@@ -328,7 +331,7 @@ impl Writer<'_> {
 
     /// A block inside a term, without the end of its last line.
     fn block_text(&self, block: &Block) -> String {
-        let mut inner = Writer { program: self.program, text: String::new(), depth: self.depth };
+        let mut inner = Writer { program: self.program, text: String::new(), depth: self.depth, numbered: self.numbered };
         inner.block(block);
         format!("\n{}", inner.text.trim_end())
     }
@@ -420,16 +423,22 @@ impl Writer<'_> {
     }
 }
 
-fn linear_name(op: &Op) -> &'static str {
+/// What an operation is called, without its operands.
+pub(super) fn operation_name(op: &Op) -> String {
     match op {
-        Op::Slice { .. } => "slice",
-        Op::Update { .. } => "update",
-        Op::Transpose { .. } => "transpose",
-        Op::Reshape { .. } => "reshape",
-        Op::Concat { .. } => "concat",
-        Op::ArrayLiteral { .. } => "array",
-        Op::Construct { .. } => "in",
-        _ => "built-in",
+        Op::Prim(op, _) => op.name(),
+        Op::Call { function, .. } => format!("f{}", function.0),
+        Op::Slice { .. } => String::from("slice"),
+        Op::Index { .. } => String::from("ixR"),
+        Op::Dim { .. } => String::from("sz"),
+        Op::Update { .. } => String::from("update"),
+        Op::Transpose { .. } => String::from("transpose"),
+        Op::Reshape { .. } => String::from("reshape"),
+        Op::Concat { .. } => String::from("concat"),
+        Op::ArrayLiteral { .. } => String::from("array"),
+        Op::Construct { tag, .. } => format!("in{tag}"),
+        Op::Assert { .. } => String::from("assert"),
+        _ => String::from("built-in"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reverse mode by linear maps: the worked examples of the paper, what each form costs, and what is refused.
 
+mod categorical;
 mod derived;
 mod traces;
 mod work;
@@ -156,6 +157,8 @@ fn an_explanation_shows_the_map_as_made_and_simplified_and_the_program_without_m
     let notation = explanation.notation.expect("a notation");
     let (made, rest) = notation.split_once("-- by the laws of linear maps").expect("both forms");
     assert!(made.contains(" ⋈ S(") && made.contains(" ∘ (∂x"), "{made}");
+    let (laws, rest) = rest.split_once('\n').expect("a line of laws");
+    assert!(laws.contains("(m1 ⋈ m2) ∘ (n1 × n2) = (m1 ∘ n1) ⊕ (m2 ∘ n2)"), "{laws}");
     let (simple, reverse) = rest.split_once("rev$f1(").expect("the reverse derivative");
     assert!(!simple.contains('⋈') && simple.contains('⊕'), "{simple}");
     for sign in ["∂", "∘", "⊕", "⋈", "S("] {

@@ -33,8 +33,8 @@ fn traced<R: Representation>(program: &Program, function: FunctionId, map: &R, t
 #[test]
 fn matrices_closures_and_trees_of_a_run_give_the_gradient() {
     for text in PROGRAMS {
-        let gradient = format!("{text}\nentry g (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> f x y z) (x, y, z) 1");
-        let (wanted, _) = run(&source(&gradient), "g", &AT.map(chadwick::Value::from));
+        let gradient = format!("{}\nentry gradient (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> f x y z) (x, y, z) 1", text.replace("entry f", "def f"));
+        let (wanted, _) = run(&source(&gradient), "gradient", &AT.map(chadwick::Value::from));
         let (program, function) = prepared(text);
         for tupling in [Tupling::Basic, Tupling::Polymorphic] {
             let matrix = traced(&program, function, &Matrix::one(3), tupling);

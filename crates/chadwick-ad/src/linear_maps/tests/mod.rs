@@ -3,6 +3,7 @@
 mod laws;
 mod meaning;
 mod representations;
+mod texts;
 
 /// A small generator of numbers: the tests must be the same in every run.
 pub struct Random(u64);
