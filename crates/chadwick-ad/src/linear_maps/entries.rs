@@ -2,6 +2,7 @@
 
 use super::categorical::Categorical;
 use super::functions::{MapFunctions, forward_function, reverse_function};
+use super::procedure_core::Procedures;
 use crate::context::Context;
 use chadwick_core::{Atom, Entry, EntryValue, FunctionId, Program, Type};
 use chadwick_source::{Diagnostic, Name};
@@ -15,6 +16,8 @@ pub enum Derivation {
     Reverse,
     /// `cl$f : S → T`, which is `f` by way of the categorical language; with scopes pruned or not.
     Categorical { prune: bool },
+    /// `proc$f : (S, δT) → (T, δS)`, by way of the procedure language: one translated statement after the other.
+    Procedure,
 }
 
 /// The prepared program with `fwd$f` or `rev$f` as an entry point for every entry point `f`. Tangents and cotangents are those of numbers;
@@ -27,6 +30,7 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
     for entry in &prepared.entries {
         let function = match derivation {
             Derivation::Categorical { prune } => categorical_function(&mut context, entry.function, prune),
+            Derivation::Procedure => Procedures::new(&mut context).reverse_function(entry.function),
             Derivation::Reverse => reverse_function(&mut context, &mut functions, entry.function),
             Derivation::Forward => {
                 let source = &prepared.functions[entry.function.0 as usize];
@@ -53,6 +57,7 @@ impl Derivation {
             Derivation::Forward => "fwd$",
             Derivation::Reverse => "rev$",
             Derivation::Categorical { .. } => "cl$",
+            Derivation::Procedure => "proc$",
         }
     }
 }

@@ -17,6 +17,8 @@ mod laws;
 mod maps;
 mod parsing;
 mod printing;
+mod procedure;
+mod procedure_core;
 mod represent;
 #[cfg(test)]
 mod tests;

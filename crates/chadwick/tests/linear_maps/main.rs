@@ -2,6 +2,7 @@
 
 mod categorical;
 mod derived;
+mod procedures;
 mod traces;
 mod work;
 

@@ -2,6 +2,7 @@
 
 mod laws;
 mod meaning;
+mod procedures;
 mod representations;
 mod texts;
 
