@@ -26,8 +26,7 @@ impl Backward<'_, '_> {
         let needs = self.context().needs(&forward, &dual, &[], &[]);
         let types: Vec<_> = needs.saved.iter().map(|var| self.context().var_type(*var)).collect();
         let kept: Vec<Binder> = types.into_iter().map(|ty| self.context().fresh("kept", ty)).collect();
-        let replace: Vec<(Var, Atom)> =
-            needs.saved.iter().zip(&kept).map(|(var, kept)| (*var, Atom::Var(kept.var))).collect();
+        let replace: Vec<(Var, Atom)> = needs.saved.iter().zip(&kept).map(|(var, kept)| (*var, Atom::Var(kept.var))).collect();
         let whole = Block { statements: [needs.again, dual.statements].concat(), results: Vec::new() };
         let (copy, names) = self.context().copy_block_with(&whole, replace);
         copy.statements.into_iter().for_each(|statement| self.context().push_statement(statement));

@@ -25,7 +25,10 @@ pub(super) enum Flow {
     /// Zero but for a part: the one-hot vector times a cotangent.
     At(Vec<SliceDim>, Atom),
     /// An element of an array, not read yet.
-    Element { array: Atom, indices: Vec<Atom> },
+    Element {
+        array: Atom,
+        indices: Vec<Atom>,
+    },
     /// `build(n, λi. r)`
     Everywhere(Box<Flow>),
     Tuple(Vec<Flow>),
@@ -105,15 +108,21 @@ impl<'c, 'p> Backward<'c, 'p> {
     }
 
     /// Applies the map of a block; returns the forward statements. `params` are bound at its start.
-    pub fn block(&mut self, derived: &Derived, params: &[Var], flow: Flow, cotangents: &mut Cotangents, span: Span) -> Vec<Statement> {
+    pub fn block(
+        &mut self,
+        derived: &Derived,
+        params: &[Var],
+        flow: Flow,
+        cotangents: &mut Cotangents,
+        span: Span,
+    ) -> Vec<Statement> {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
             for line in &derived.lines {
                 self.context().note_shapes(&line.statement);
                 self.context().makings.statement(&line.statement);
             }
             self.push(&derived.map, flow, cotangents, span);
-            let mut forward: Vec<Vec<Statement>> =
-                derived.lines.iter().rev().map(|line| self.line(line, cotangents)).collect();
+            let mut forward: Vec<Vec<Statement>> = derived.lines.iter().rev().map(|line| self.line(line, cotangents)).collect();
             forward.reverse();
             let forward: Vec<Statement> = forward.into_iter().flatten().collect();
             forward.iter().for_each(|statement| self.context().note_shapes(statement));
@@ -431,10 +440,8 @@ impl<'c, 'p> Backward<'c, 'p> {
             }
             Op::ArrayLiteral { elements, .. } => {
                 let array = self.value(flow, span);
-                let element = |(at, _): (usize, &Atom)| Flow::Element {
-                    array: array.clone(),
-                    indices: vec![Atom::i64(at as i64)],
-                };
+                let element =
+                    |(at, _): (usize, &Atom)| Flow::Element { array: array.clone(), indices: vec![Atom::i64(at as i64)] };
                 Flow::tuple(elements.iter().enumerate().map(element).collect())
             }
             Op::Construct { tag, args, .. } => self.constructed(*tag, args, flow, span),

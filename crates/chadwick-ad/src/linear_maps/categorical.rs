@@ -155,8 +155,7 @@ impl Categorical<'_, '_> {
                     Some(arrow) => Size::Known(this.single(arrow, tuple, span)),
                     None => Size::FromValue,
                 };
-                let inner: Vec<Vec<Size>> =
-                    inner.iter().map(|sizes| sizes.iter().map(|one| size(self, one)).collect()).collect();
+                let inner: Vec<Vec<Size>> = inner.iter().map(|sizes| sizes.iter().map(|one| size(self, one)).collect()).collect();
                 let (space, body) = self.space(sizes, body, tuple, span);
                 self.context.emit(Op::Build { space, body, inner }, span)
             }
@@ -182,8 +181,7 @@ impl Categorical<'_, '_> {
 
     fn space(&mut self, sizes: &[Arrow], body: &Arrow, tuple: &[Atom], span: Span) -> (Vec<Axis>, Block) {
         let sizes: Vec<Atom> = sizes.iter().map(|size| self.single(size, tuple, span)).collect();
-        let space: Vec<Axis> =
-            sizes.into_iter().map(|size| Axis { var: self.context.fresh("i", Type::I64).var, size }).collect();
+        let space: Vec<Axis> = sizes.into_iter().map(|size| Axis { var: self.context.fresh("i", Type::I64).var, size }).collect();
         let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
         let body = self.block_of(body, &[tuple.to_vec(), indices].concat(), span);
         (space, body)
@@ -203,8 +201,7 @@ impl Categorical<'_, '_> {
             }
             Arrow::Apply(op) => {
                 let mut op = (**op).clone();
-                let operands: Vec<Atom> =
-                    source.iter().map(|ty| Atom::Var(self.context.fresh("", ty.clone()).var)).collect();
+                let operands: Vec<Atom> = source.iter().map(|ty| Atom::Var(self.context.fresh("", ty.clone()).var)).collect();
                 let mut given = operands.into_iter();
                 op.for_each_atom_mut(&mut |atom| {
                     if let Some(operand) = given.next() {

@@ -18,11 +18,8 @@ impl Backward<'_, '_> {
     /// `r ⊙_R (if c then m else n) = if c then r ⊙_R m else r ⊙_R n`. What the chosen branch keeps goes through slots that all of them fill.
     pub(super) fn branches(&mut self, branches: &Branches, flow: Flow, cotangents: &mut Cotangents, span: Span) {
         let statement = self.forward.pop();
-        let mut applied: Vec<Applied> = branches
-            .branches
-            .iter()
-            .map(|branch| self.branch(branch, flow.clone(), cotangents.clone(), span))
-            .collect();
+        let mut applied: Vec<Applied> =
+            branches.branches.iter().map(|branch| self.branch(branch, flow.clone(), cotangents.clone(), span)).collect();
         // Variables from outside to which some branch added a value.
         let mut touched: Vec<Var> = Vec::new();
         for (branch, applied) in branches.branches.iter().zip(&applied) {
@@ -38,8 +35,7 @@ impl Backward<'_, '_> {
         for branch in &mut applied {
             self.context().b.push_block();
             std::mem::take(&mut branch.dual).into_iter().for_each(|statement| self.context().push_statement(statement));
-            let results =
-                touched.iter().map(|var| self.collector.value_or_zero(&branch.cotangents, *var, span)).collect();
+            let results = touched.iter().map(|var| self.collector.value_or_zero(&branch.cotangents, *var, span)).collect();
             duals.push(self.context().b.pop_block(results));
         }
         for (source, branch) in branches.branches.iter().zip(&mut applied) {
@@ -101,8 +97,7 @@ impl Backward<'_, '_> {
         let count = parts.carry.len();
         let incoming = flow.parts(statement.binders.len());
         let emit_start = statement.binders.len() - parts.emits.len();
-        let active: Vec<usize> =
-            (0..count).filter(|at| self.collector.is_active(&Atom::Var(parts.carry[*at].var))).collect();
+        let active: Vec<usize> = (0..count).filter(|at| self.collector.is_active(&Atom::Var(parts.carry[*at].var))).collect();
         let own: Vec<Var> = parts.carry.iter().map(|binder| binder.var).collect();
         let is_value = |var: &Var| !own.contains(var) && !matches!(cotangents.get(var), Some(Cotangent::Handle(..)));
         let outside: Vec<Var> = repeat.body.free_maps().into_iter().filter(is_value).collect();
@@ -191,8 +186,7 @@ impl Backward<'_, '_> {
         let parts = &repeat.parts;
         let count = parts.carry.len();
         let incoming = flow.parts(statement.binders.len());
-        let active: Vec<usize> =
-            (0..count).filter(|at| self.collector.is_active(&Atom::Var(parts.carry[*at].var))).collect();
+        let active: Vec<usize> = (0..count).filter(|at| self.collector.is_active(&Atom::Var(parts.carry[*at].var))).collect();
         let mut initial = parts.initial.clone();
         for at in &active {
             initial.push(self.value_or_zero(incoming[*at].clone(), &Atom::Var(statement.binders[*at].var), span));

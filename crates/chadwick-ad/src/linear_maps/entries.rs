@@ -1,8 +1,9 @@
 //! The derived functions of a program's entry points as entry points of their own, so that they can be called, compared and counted.
 
+use super::bog::Bog;
 use super::categorical::Categorical;
 use super::functions::{MapFunctions, forward_function, reverse_function};
-use super::procedure_core::Procedures;
+use super::procedure::Procedures;
 use crate::context::Context;
 use chadwick_core::{Atom, Entry, EntryValue, FunctionId, Program, Type};
 use chadwick_source::{Diagnostic, Name};
@@ -18,6 +19,8 @@ pub enum Derivation {
     Categorical { prune: bool },
     /// `proc$f : (S, δT) → (T, δS)`, by way of the procedure language: one translated statement after the other.
     Procedure,
+    /// `bog$f : (S, δT) → (T, δS)`, by way of `f_fbog : S → (T, B)` and `f_rbog : (δT, B) → δS` on the single-use dialect.
+    Bog,
 }
 
 /// The prepared program with `fwd$f` or `rev$f` as an entry point for every entry point `f`. Tangents and cotangents are those of numbers;
@@ -30,6 +33,7 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
     for entry in &prepared.entries {
         let function = match derivation {
             Derivation::Categorical { prune } => categorical_function(&mut context, entry.function, prune),
+            Derivation::Bog => Bog::new(&mut context).reverse_function(entry.function),
             Derivation::Procedure => Procedures::new(&mut context).reverse_function(entry.function),
             Derivation::Reverse => reverse_function(&mut context, &mut functions, entry.function),
             Derivation::Forward => {
@@ -58,6 +62,7 @@ impl Derivation {
             Derivation::Reverse => "rev$",
             Derivation::Categorical { .. } => "cl$",
             Derivation::Procedure => "proc$",
+            Derivation::Bog => "bog$",
         }
     }
 }

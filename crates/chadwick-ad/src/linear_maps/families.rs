@@ -70,7 +70,8 @@ impl Backward<'_, '_> {
             .collect();
         let indices: Vec<Atom> = space.iter().map(|axis| Atom::Var(axis.var)).collect();
         self.context().b.push_block();
-        let mut replace: Vec<(Var, Atom)> = old_space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
+        let mut replace: Vec<(Var, Atom)> =
+            old_space.iter().zip(&indices).map(|(axis, index)| (axis.var, index.clone())).collect();
         replace.extend(self.context().read_tapes(read.saved, read.tapes, read.boxed, &indices, span));
         let copy = self.context().copy_block(dual, replace);
         copy.statements.into_iter().for_each(|statement| self.context().push_statement(statement));
@@ -114,10 +115,8 @@ impl Backward<'_, '_> {
                 }
                 let rank = space.len();
                 let types: Vec<Type> = body.results.iter().map(|result| self.context().type_of(result).any_sizes()).collect();
-                let elements: Vec<Binder> = types
-                    .into_iter()
-                    .map(|ty| self.context().fresh("", ty.array(vec![Dim::Any; rank])))
-                    .collect();
+                let elements: Vec<Binder> =
+                    types.into_iter().map(|ty| self.context().fresh("", ty.array(vec![Dim::Any; rank]))).collect();
                 let sizes = elements.iter().map(|element| sizes_from_values(element.ty.rank() - rank)).collect();
                 let build_body = Block { statements: kept.forward, results: [body.results.clone(), kept.values].concat() };
                 let build = Op::Build { space: space.to_vec(), body: build_body, inner: [sizes, kept.inner].concat() };

@@ -243,8 +243,7 @@ impl Forward<'_, '_> {
                     };
                     start.push(tangent.unwrap_or_else(|| self.context.zero_like(neutral, span)));
                 }
-                let op =
-                    Op::Reduce { space: family.space.clone(), op: own, neutral: start, body, commutative: *commutative };
+                let op = Op::Reduce { space: family.space.clone(), op: own, neutral: start, body, commutative: *commutative };
                 let binders = [statement.binders.clone(), more.clone()].concat();
                 self.context.push_statement(Statement { binders, op, span });
                 more

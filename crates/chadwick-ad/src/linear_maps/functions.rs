@@ -140,8 +140,7 @@ pub(super) fn split_function(
     context.b.program_mut().functions[forward.0 as usize].body = body;
 
     let binders: Vec<Binder> = kept.iter().map(|ty| context.fresh("kept", ty.clone())).collect();
-    let replace: Vec<(Var, Atom)> =
-        needs.saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var))).collect();
+    let replace: Vec<(Var, Atom)> = needs.saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var))).collect();
     let whole = Block { statements: [needs.again, applied.reverse.statements].concat(), results: applied.reverse.results };
     let body = context.copy_block(&whole, replace);
     let name = Name::from(format!("revr${}", source.name));
@@ -158,7 +157,8 @@ pub(super) fn reverse_function(context: &mut Context, functions: &mut MapFunctio
     let source = context.program().functions.get(function.0 as usize)?.clone();
     let active: Vec<bool> = source.params.iter().map(|param| context.carries(&param.ty)).collect();
     let split = split_function(context, functions, function, &active, source.span)?;
-    let params: Vec<Binder> = source.params.iter().map(|param| context.fresh(context.name(param.var), param.ty.clone())).collect();
+    let params: Vec<Binder> =
+        source.params.iter().map(|param| context.fresh(context.name(param.var), param.ty.clone())).collect();
     let seeds: Vec<Binder> = source
         .results
         .iter()

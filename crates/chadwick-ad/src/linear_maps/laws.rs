@@ -30,39 +30,82 @@ pub(super) const ALGEBRA: &[Law] = &[
 /// The laws of transposition.
 pub(super) const TRANSPOSITION: &[Law] = &[
     Law { name: "0ᵀ = 0, 1ᵀ = 1, S(k)ᵀ = S(k)", rewrite: |map| transposed(map, own_transpose) },
-    Law { name: "mᵀᵀ = m", rewrite: |map| transposed(map, |map| if let Map::Transpose(m) = map { Some((**m).clone()) } else { None }) },
-    Law { name: "(m ∘ n)ᵀ = nᵀ ∘ mᵀ", rewrite: |map| transposed(map, |map| {
-        let Map::Compose(m, n) = map else { return None };
-        Some(transpose(n).after(transpose(m)))
-    }) },
-    Law { name: "(m ⊕ n)ᵀ = mᵀ ⊕ nᵀ", rewrite: |map| transposed(map, |map| {
-        let Map::Sum(maps) = map else { return None };
-        Some(Map::Sum(maps.iter().map(transpose).collect()))
-    }) },
-    Law { name: "(m × n)ᵀ = mᵀ ⋈ nᵀ", rewrite: |map| transposed(map, |map| {
-        let Map::VCat(maps) = map else { return None };
-        Some(Map::HCat(maps.iter().map(transpose).collect()))
-    }) },
-    Law { name: "(m ⋈ n)ᵀ = mᵀ × nᵀ", rewrite: |map| transposed(map, |map| {
-        let Map::HCat(maps) = map else { return None };
-        Some(Map::VCat(maps.iter().map(transpose).collect()))
-    }) },
-    Law { name: "V(v)ᵀ = H(map ᵀ v)", rewrite: |map| transposed(map, |map| {
-        let Map::VCatV(family) = map else { return None };
-        Some(Map::HCatV(Box::new(transposed_family(family))))
-    }) },
-    Law { name: "H(v)ᵀ = V(map ᵀ v)", rewrite: |map| transposed(map, |map| {
-        let Map::HCatV(family) = map else { return None };
-        Some(Map::VCatV(Box::new(transposed_family(family))))
-    }) },
-    Law { name: "L(λi. m)ᵀ = L'(λi. mᵀ)", rewrite: |map| transposed(map, |map| {
-        let Map::Lambda(family) = map else { return None };
-        Some(Map::LambdaTransposed(Box::new(transposed_family(family))))
-    }) },
-    Law { name: "L'(λi. m)ᵀ = L(λi. mᵀ)", rewrite: |map| transposed(map, |map| {
-        let Map::LambdaTransposed(family) = map else { return None };
-        Some(Map::Lambda(Box::new(transposed_family(family))))
-    }) },
+    Law {
+        name: "mᵀᵀ = m",
+        rewrite: |map| transposed(map, |map| if let Map::Transpose(m) = map { Some((**m).clone()) } else { None }),
+    },
+    Law {
+        name: "(m ∘ n)ᵀ = nᵀ ∘ mᵀ",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::Compose(m, n) = map else { return None };
+                Some(transpose(n).after(transpose(m)))
+            })
+        },
+    },
+    Law {
+        name: "(m ⊕ n)ᵀ = mᵀ ⊕ nᵀ",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::Sum(maps) = map else { return None };
+                Some(Map::Sum(maps.iter().map(transpose).collect()))
+            })
+        },
+    },
+    Law {
+        name: "(m × n)ᵀ = mᵀ ⋈ nᵀ",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::VCat(maps) = map else { return None };
+                Some(Map::HCat(maps.iter().map(transpose).collect()))
+            })
+        },
+    },
+    Law {
+        name: "(m ⋈ n)ᵀ = mᵀ × nᵀ",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::HCat(maps) = map else { return None };
+                Some(Map::VCat(maps.iter().map(transpose).collect()))
+            })
+        },
+    },
+    Law {
+        name: "V(v)ᵀ = H(map ᵀ v)",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::VCatV(family) = map else { return None };
+                Some(Map::HCatV(Box::new(transposed_family(family))))
+            })
+        },
+    },
+    Law {
+        name: "H(v)ᵀ = V(map ᵀ v)",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::HCatV(family) = map else { return None };
+                Some(Map::VCatV(Box::new(transposed_family(family))))
+            })
+        },
+    },
+    Law {
+        name: "L(λi. m)ᵀ = L'(λi. mᵀ)",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::Lambda(family) = map else { return None };
+                Some(Map::LambdaTransposed(Box::new(transposed_family(family))))
+            })
+        },
+    },
+    Law {
+        name: "L'(λi. m)ᵀ = L(λi. mᵀ)",
+        rewrite: |map| {
+            transposed(map, |map| {
+                let Map::LambdaTransposed(family) = map else { return None };
+                Some(Map::Lambda(Box::new(transposed_family(family))))
+            })
+        },
+    },
 ];
 
 fn composed(map: &Map, rewrite: impl FnOnce(&Map, &Map) -> Option<Map>) -> Option<Map> {

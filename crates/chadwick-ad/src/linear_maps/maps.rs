@@ -62,7 +62,12 @@ pub(crate) enum Map {
 pub(crate) enum Factor {
     Atom(Atom),
     /// A partial derivative of an operation at its operands.
-    Partial { op: PrimOp, partial: Partial, operands: Vec<Atom>, result: Atom },
+    Partial {
+        op: PrimOp,
+        partial: Partial,
+        operands: Vec<Atom>,
+        result: Atom,
+    },
     Product(Box<Factor>, Box<Factor>),
     Sum(Box<Factor>, Box<Factor>),
 }

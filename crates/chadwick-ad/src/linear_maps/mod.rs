@@ -6,6 +6,7 @@
 
 mod accumulators;
 mod backward;
+mod bog;
 mod categorical;
 mod control;
 mod differentiate;
@@ -18,7 +19,6 @@ mod maps;
 mod parsing;
 mod printing;
 mod procedure;
-mod procedure_core;
 mod represent;
 #[cfg(test)]
 mod tests;
@@ -29,8 +29,8 @@ use crate::engine::ReverseEngine;
 use backward::Flow;
 use chadwick_core::{Atom, Axis, Block, Differentiate, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;
-use functions::{Applied, MapFunctions, apply_reverse, derive};
 pub use entries::{Derivation, categorical_text, with_derived_entries};
+use functions::{Applied, MapFunctions, apply_reverse, derive};
 pub use parsing::{ParseError, simplified_text};
 pub(crate) use printing::in_notation;
 pub use represent::{Closure, Matrix, Representation, Tree};

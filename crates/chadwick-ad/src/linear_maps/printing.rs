@@ -73,8 +73,7 @@ fn describe(context: &mut Context, function: FunctionId, text: &mut String) {
     let Some(source) = context.program().functions.get(function.0 as usize).cloned() else { return };
     let lambda = Lambda { params: source.params.clone(), results: source.results.clone(), body: source.body.clone() };
     let active: Vec<bool> = lambda.params.iter().map(|param| context.carries(&param.ty)).collect();
-    let inputs: Vec<Var> =
-        lambda.params.iter().zip(&active).filter(|(_, active)| **active).map(|(param, _)| param.var).collect();
+    let inputs: Vec<Var> = lambda.params.iter().zip(&active).filter(|(_, active)| **active).map(|(param, _)| param.var).collect();
     let plain = super::differentiate::Differentiator::new(context, &lambda.body, inputs).block(&lambda.body);
     let mut laws = Simplifier::default();
     let simple = laws.derived(plain.clone());
@@ -359,12 +358,9 @@ impl Writer<'_> {
                 let name = self.program.functions.get(function.0 as usize).map(|it| it.name.to_string()).unwrap_or_default();
                 format!("{name}({})", self.atoms(args))
             }
-            Op::If { condition, then, otherwise } => format!(
-                "if {} then{}{indent}else{}",
-                self.atom(condition),
-                self.block_text(then),
-                self.block_text(otherwise)
-            ),
+            Op::If { condition, then, otherwise } => {
+                format!("if {} then{}{indent}else{}", self.atom(condition), self.block_text(then), self.block_text(otherwise))
+            }
             Op::Match { scrutinee, arms, otherwise } => {
                 let mut text = format!("case {} of", self.atom(scrutinee));
                 for arm in arms {

@@ -222,7 +222,9 @@ impl Tracer<'_> {
                 _ => None,
             }
         }
-        let (Some(family), [start]) = (family_of(map), neutral) else { return Err(String::from("a reduction of several values")) };
+        let (Some(family), [start]) = (family_of(map), neutral) else {
+            return Err(String::from("a reduction of several values"));
+        };
         let (columns, all) = self.family(family, scope)?;
         let mut total = self.atom(start, scope)?.number()?;
         let elements = match columns.into_iter().next() {
@@ -286,8 +288,7 @@ impl Tracer<'_> {
         let values = args.iter().map(|arg| self.atom(arg, scope)).collect::<Result<Vec<Value>, String>>()?;
         let Map::Derivative { active, .. } = derivative else { return Err(String::from("no derivative")) };
         // The arguments without a derivative have the map zero.
-        let sizes: Vec<usize> =
-            values.iter().zip(active).filter(|(_, active)| **active).map(|(value, _)| value.size()).collect();
+        let sizes: Vec<usize> = values.iter().zip(active).filter(|(_, active)| **active).map(|(value, _)| value.size()).collect();
         let given = self.map(inputs, scope, self.inputs, &sizes)?;
         let (mut maps, mut start) = (Vec::new(), 0);
         for (value, active) in values.iter().zip(active) {
@@ -407,8 +408,10 @@ impl Tracer<'_> {
             Partial::Result => self.atom(result, scope)?.number(),
             Partial::Constant(constant) => Ok(*constant),
             Partial::Apply(op, parts) => {
-                let args =
-                    parts.iter().map(|part| self.partial(part, operands, result, scope)).collect::<Result<Vec<Const>, String>>()?;
+                let args = parts
+                    .iter()
+                    .map(|part| self.partial(part, operands, result, scope))
+                    .collect::<Result<Vec<Const>, String>>()?;
                 self.operation(*op, &args)
             }
             Partial::Select(parts) => {
@@ -448,8 +451,7 @@ impl Tracer<'_> {
         match &statement.op {
             Op::Copy(atoms) => atoms.iter().map(|atom| self.atom(atom, scope)).collect(),
             Op::Prim(op, args) => {
-                let args =
-                    args.iter().map(|arg| self.atom(arg, scope)?.number()).collect::<Result<Vec<Const>, String>>()?;
+                let args = args.iter().map(|arg| self.atom(arg, scope)?.number()).collect::<Result<Vec<Const>, String>>()?;
                 Ok(vec![Value::Number(self.operation(*op, &args)?)])
             }
             Op::Index { array, indices } => {
@@ -466,7 +468,8 @@ impl Tracer<'_> {
                 Value::Number(_) => Err(String::from("no array")),
             },
             Op::ArrayLiteral { elements, .. } => {
-                let elements = elements.iter().map(|element| self.atom(element, scope)).collect::<Result<Vec<Value>, String>>()?;
+                let elements =
+                    elements.iter().map(|element| self.atom(element, scope)).collect::<Result<Vec<Value>, String>>()?;
                 Ok(vec![Value::Array(elements)])
             }
             Op::Build { space, body, .. } => {

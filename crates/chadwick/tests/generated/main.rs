@@ -87,14 +87,17 @@ fn dual_numbers_agree_with_the_interpreter_in_floats() {
 fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element) {
         let taken = std::sync::atomic::AtomicUsize::new(0);
-        let report = check_programs(element, programs(150), &|program, report| {
-            match engine_agrees::<S>(Engine::LinearMaps, program, element, report) {
-                Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
-                Err(failure) => Err(failure),
-                Ok(()) => {
-                    taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    Ok(())
-                }
+        let report = check_programs(element, programs(150), &|program, report| match engine_agrees::<S>(
+            Engine::LinearMaps,
+            program,
+            element,
+            report,
+        ) {
+            Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
+            Err(failure) => Err(failure),
+            Ok(()) => {
+                taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                Ok(())
             }
         });
         let taken = taken.into_inner() as u64;

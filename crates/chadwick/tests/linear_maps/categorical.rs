@@ -31,8 +31,7 @@ fn pruning_leaves_only_what_is_used() {
     let text = "entry f (x: f64) (y: f64) (z: f64) = let a = x * y let b = f64.sin a in b + 1";
     let program = source(text).at_stage(Stage::Prepare).unwrap_or_else(|error| panic!("{}", error.message()));
     let function = program.core().entry("f").expect("f").function;
-    let [whole, pruned] =
-        [false, true].map(|prune| categorical_text(program.core(), function, prune).expect("a text"));
+    let [whole, pruned] = [false, true].map(|prune| categorical_text(program.core(), function, prune).expect("a text"));
     assert!(whole.starts_with("L(P[1, 2/3]; F(f64.mul), L("), "{whole}");
     // The third argument is dropped at once, the first two when they have been multiplied.
     assert!(pruned.starts_with("P[1, 2/3]; L(I; F(f64.mul), P[3/3]; L(I; F(f64.sin), P[2/2]; L("), "{pruned}");

@@ -1,8 +1,8 @@
 //! `fwd$f` and `rev$f` of whole programs, as functions that can be called.
 
 use crate::{assert_near, run, source};
-use chadwick::compile::linear_maps::{Derivation, with_derived_entries};
 use chadwick::compile::Stage;
+use chadwick::compile::linear_maps::{Derivation, with_derived_entries};
 use chadwick::core::{Block, Op, verify};
 use chadwick::{Program, Value};
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// The program with derived entry points; functions stay functions.
 pub fn derived(text: &str, derivation: Derivation) -> Program {
     let program = source(text).at_stage(Stage::FirstOrder).unwrap_or_else(|error| panic!("{}", error.message()));
-    let core = with_derived_entries(program.core(), derivation)
-        .unwrap_or_else(|diagnostics| panic!("{text}: {}", diagnostics.iter().map(|one| one.message.clone()).collect::<String>()));
+    let core = with_derived_entries(program.core(), derivation).unwrap_or_else(|diagnostics| {
+        panic!("{text}: {}", diagnostics.iter().map(|one| one.message.clone()).collect::<String>())
+    });
     let errors = verify::verify(&core);
     assert!(errors.is_empty(), "{text}\n{}", errors[0]);
     Program::from_core(core, Arc::clone(program.source_map()), Vec::new())
@@ -19,17 +20,26 @@ pub fn derived(text: &str, derivation: Derivation) -> Program {
 
 /// Several functions that call one another, with every form that the paper has.
 const PROGRAMS: &[(&str, &[f64])] = &[
-    ("#[noinline] def sq (x: f64) = x * x
+    (
+        "#[noinline] def sq (x: f64) = x * x
       #[noinline] def g (x: f64) (y: f64) = sq x + f64.sin (sq y)
-      entry f (x: f64) (y: f64) = g x (sq y) * g y x", &[0.4, 1.3]),
-    ("#[noinline] def norm (v: [3]f64) = f64.sqrt (f64.sum (map (\\x -> x * x) v))
-      entry f (a: f64) (b: f64) (c: f64) = let v = [a, b, a * c] let n = norm v in f64.sum (map (/ n) v) + v[1]", &[0.5, -1.5, 2.0]),
+      entry f (x: f64) (y: f64) = g x (sq y) * g y x",
+        &[0.4, 1.3],
+    ),
+    (
+        "#[noinline] def norm (v: [3]f64) = f64.sqrt (f64.sum (map (\\x -> x * x) v))
+      entry f (a: f64) (b: f64) (c: f64) = let v = [a, b, a * c] let n = norm v in f64.sum (map (/ n) v) + v[1]",
+        &[0.5, -1.5, 2.0],
+    ),
     ("entry f (a: f64) (b: f64) = if a > b then (a * b, a) else (b, a / b)", &[1.0, 2.0]),
     ("entry f (a: f64) (b: f64) = loop (x, y) = (a, b) for i < 5 do (x * f64.cos y, y + x * f64.i64 i)", &[0.3, 0.8]),
     ("entry f (a: f64) (b: f64) = reduce (\\x y -> x * y + 1) a (tabulate 4 (\\i -> b * f64.i64 (i + 1)))", &[0.3, 0.8]),
-    ("type shape = #disk f64 | #box f64 f64
+    (
+        "type shape = #disk f64 | #box f64 f64
       #[noinline] def area (s: shape): f64 = match s case #disk r -> r * r case #box a b -> a * b
-      entry f (a: f64) (b: f64) = area (if a > b then #disk a else #box a b) + area (#box b b)", &[0.3, 0.8]),
+      entry f (a: f64) (b: f64) = area (if a > b then #disk a else #box a b) + area (#box b b)",
+        &[0.3, 0.8],
+    ),
 ];
 
 /// The function's value, its directional derivative by differences.

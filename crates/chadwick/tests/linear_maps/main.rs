@@ -66,7 +66,9 @@ fn squaring_three_times_is_the_same_in_both_kinds_of_loop() {
 
 #[test]
 fn a_commuting_loop_keeps_nothing_however_long_it_is() {
-    let text = |attribute: &str| format!("entry f (n: i64) (s: f64) = vjp (\\s -> {attribute}loop s for i < n do f64.sin (s + f64.i64 i)) s 1");
+    let text = |attribute: &str| {
+        format!("entry f (n: i64) (s: f64) = vjp (\\s -> {attribute}loop s for i < n do f64.sin (s + f64.i64 i)) s 1")
+    };
     let cost = |attribute: &str, n: i64| run(&by_maps(&text(attribute)), "f", &[n.into(), 0.3.into()]).1;
     assert_eq!(cost("#[ccl] ", 100).allocated_bytes, cost("#[ccl] ", 1000).allocated_bytes, "a commuting loop");
     assert!(cost("", 1000).allocated_bytes >= cost("", 100).allocated_bytes + 900 * 8, "one that keeps its states");
@@ -137,13 +139,22 @@ fn forms_without_a_rule_are_refused_where_they_stand() {
     for (text, what) in [
         ("entry f (xs: []f64) = vjp (\\xs -> f64.sum (scan (*) 1 xs)) xs 1", "a scan"),
         ("entry f (x: f64) = vjp (\\x -> loop x while x < 100 do x * x) x 1", "a loop that ends by a condition"),
-        ("entry f (xs: []f64) (is: []i64) = vjp (\\xs -> f64.sum (reduce_by_index (replicate 3 0) f64.max 0 is xs)) xs 1", "a histogram"),
+        (
+            "entry f (xs: []f64) (is: []i64) = vjp (\\xs -> f64.sum (reduce_by_index (replicate 3 0) f64.max 0 is xs)) xs 1",
+            "a histogram",
+        ),
         ("entry f (xs: [2]f64) (is: [2]i64) = vjp (\\xs -> f64.sum (scatter (replicate 3 0) is xs)) xs 1", "a scatter"),
-        ("def power (n: i64) (x: f64): f64 = if n == 0 then 1 else x * power (n - 1) x
-          entry f (x: f64) = vjp (power 5) x 1", "a function that calls itself"),
-        ("type rec list = #nil | #cons f64 list
+        (
+            "def power (n: i64) (x: f64): f64 = if n == 0 then 1 else x * power (n - 1) x
+          entry f (x: f64) = vjp (power 5) x 1",
+            "a function that calls itself",
+        ),
+        (
+            "type rec list = #nil | #cons f64 list
           def first (l: list) = match l case #nil -> 0 case #cons x _ -> x
-          entry f (x: f64) = vjp (\\x -> first (loop (l: list) = #nil for i < 3 do #cons (x * f64.i64 i) l)) x 1", "a recursive type"),
+          entry f (x: f64) = vjp (\\x -> first (loop (l: list) = #nil for i < 3 do #cons (x * f64.i64 i) l)) x 1",
+            "a recursive type",
+        ),
     ] {
         let error = source(text).with_engine(Engine::LinearMaps).err().unwrap_or_else(|| panic!("taken: {text}"));
         assert!(error.message().contains(&format!("this engine cannot differentiate {what}")), "{}", error.message());
@@ -154,7 +165,8 @@ fn forms_without_a_rule_are_refused_where_they_stand() {
 fn an_explanation_shows_the_map_as_made_and_simplified_and_the_program_without_maps() {
     let text = "entry f (x: f64) (y: f64) = f64.sin (x * y) + x";
     let program = source(text).with_engine(Engine::LinearMaps).expect("no derivative inside");
-    let explanation = program.function("f").expect("f").explain(chadwick::core::Mode::Vjp, Stage::Derivatives).expect("explained");
+    let explanation =
+        program.function("f").expect("f").explain(chadwick::core::Mode::Vjp, Stage::Derivatives).expect("explained");
     let notation = explanation.notation.expect("a notation");
     let (made, rest) = notation.split_once("-- by the laws of linear maps").expect("both forms");
     assert!(made.contains(" ⋈ S(") && made.contains(" ∘ (∂x"), "{made}");

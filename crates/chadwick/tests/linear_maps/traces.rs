@@ -33,7 +33,10 @@ fn traced<R: Representation>(program: &Program, function: FunctionId, map: &R, t
 #[test]
 fn matrices_closures_and_trees_of_a_run_give_the_gradient() {
     for text in PROGRAMS {
-        let gradient = format!("{}\nentry gradient (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> f x y z) (x, y, z) 1", text.replace("entry f", "def f"));
+        let gradient = format!(
+            "{}\nentry gradient (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> f x y z) (x, y, z) 1",
+            text.replace("entry f", "def f")
+        );
         let (wanted, _) = run(&source(&gradient), "gradient", &AT.map(chadwick::Value::from));
         let (program, function) = prepared(text);
         for tupling in [Tupling::Basic, Tupling::Polymorphic] {
@@ -80,7 +83,8 @@ fn no_value_is_computed_twice() {
 #[test]
 fn a_tree_grows_with_the_run() {
     let size = |n: usize| {
-        let (program, function) = prepared(&format!("entry f (x: f64) (y: f64) (_z: f64) = loop s = x for _i < {n} do f64.sin s + y"));
+        let (program, function) =
+            prepared(&format!("entry f (x: f64) (y: f64) (_z: f64) = loop s = x for _i < {n} do f64.sin s + y"));
         traced(&program, function, &Tree::one(3), Tupling::Polymorphic).map.size()
     };
     assert_eq!(size(20) - size(10), size(30) - size(20));

@@ -212,8 +212,14 @@ fn the_matrix_interpretation_agrees_with_application() {
             .maps
             .iter()
             .map(|(var, map)| {
-                let columns: Vec<Matrix> =
-                    (0..map.inputs()).map(|at| Matrix::vcat(&map.apply(&unit(map.inputs(), at)).iter().map(|x| Matrix::scale(*x, 1)).collect::<Vec<_>>(), 1)).collect();
+                let columns: Vec<Matrix> = (0..map.inputs())
+                    .map(|at| {
+                        Matrix::vcat(
+                            &map.apply(&unit(map.inputs(), at)).iter().map(|x| Matrix::scale(*x, 1)).collect::<Vec<_>>(),
+                            1,
+                        )
+                    })
+                    .collect();
                 (*var, Matrix::hcat(&columns, map.outputs()))
             })
             .collect(),

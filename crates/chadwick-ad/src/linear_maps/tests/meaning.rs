@@ -96,9 +96,9 @@ impl<R: Representation> Scope<R> {
                 let between = between.unwrap_or(1);
                 R::compose(&self.meaning(last, between, outputs), &self.meaning(first, inputs, between))
             }
-            Map::Sum(maps) => maps
-                .iter()
-                .fold(R::zero(outputs, inputs), |sum, map| R::sum(&sum, &self.meaning(map, inputs, outputs))),
+            Map::Sum(maps) => {
+                maps.iter().fold(R::zero(outputs, inputs), |sum, map| R::sum(&sum, &self.meaning(map, inputs, outputs)))
+            }
             Map::VCat(maps) => {
                 let known: Vec<Option<usize>> = maps.iter().map(|map| self.sizes(map, (Some(inputs), None)).1).collect();
                 let parts = maps.iter().zip(Self::shares(&known, outputs)).map(|(map, size)| self.meaning(map, inputs, size));

@@ -4,6 +4,7 @@ mod laws;
 mod meaning;
 mod procedures;
 mod representations;
+mod single_use;
 mod texts;
 
 /// A small generator of numbers: the tests must be the same in every run.

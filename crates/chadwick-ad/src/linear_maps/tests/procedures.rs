@@ -25,7 +25,9 @@ fn every_variable_is_used_exactly_once() {
     let pair = Statement::Pair { to: v[2], left: v[0], right: v[0] };
     assert!(check(vec![pair], &[real(v[0])]).unwrap_err().contains("used twice"));
     assert!(check(vec![square(v[1])], &[real(v[0])]).unwrap_err().contains("not there"));
-    assert!(check(vec![Statement::Const { to: v[0], value: Const::F64(1.0) }], &[real(v[0])]).unwrap_err().contains("bound twice"));
+    assert!(
+        check(vec![Statement::Const { to: v[0], value: Const::F64(1.0) }], &[real(v[0])]).unwrap_err().contains("bound twice")
+    );
     // What is not used is left over, where whoever wants a result sees it.
     assert_eq!(check(vec![square(v[0])], &[real(v[0]), real(v[1])]), Ok(Scope::from([real(v[1]), real(v[2])])));
     assert_eq!(check(vec![Statement::Elim(v[0])], &[real(v[0])]), Ok(Scope::new()));
@@ -46,7 +48,9 @@ fn statements_have_the_types_of_the_paper() {
     assert_eq!(one(inject(0), REAL), Ok(Scope::from([(v[1], sum.clone())])));
     assert!(one(inject(1), REAL).is_err());
     // Both branches must leave the same.
-    let take = |own: Variable| (own, Procedure { statements: vec![Statement::Elim(own), Statement::Const { to: v[5], value: Const::F64(1.0) }] });
+    let take = |own: Variable| {
+        (own, Procedure { statements: vec![Statement::Elim(own), Statement::Const { to: v[5], value: Const::F64(1.0) }] })
+    };
     let case = |left, right| Statement::Case { of: v[0], branches: Box::new([left, right]) };
     assert_eq!(one(case(take(v[3]), take(v[4])), sum.clone()), Ok(Scope::from([(v[5], REAL)])));
     let forgets = (v[4], Procedure { statements: vec![Statement::Const { to: v[5], value: Const::F64(1.0) }] });
@@ -85,7 +89,9 @@ fn statements_are_translated_one_by_one() {
 fn a_case_runs_the_branch_backwards_that_ran_forwards() {
     let (v, mut names) = variables(4);
     let sum = Type::Sum(["inl".into(), "inr".into()], Box::new(REAL), Box::new(REAL));
-    let branch = |own: Variable, callee: Callee| (own, Procedure { statements: vec![Statement::Call { to: v[3], callee, argument: own }] });
+    let branch = |own: Variable, callee: Callee| {
+        (own, Procedure { statements: vec![Statement::Call { to: v[3], callee, argument: own }] })
+    };
     let negate = Callee::Operation(PrimOp::Unary(UnaryOp::Negate, Prim::F64));
     let case = Statement::Case { of: v[0], branches: Box::new([branch(v[1], SIN), branch(v[2], negate)]) };
     let scope = Scope::from([(v[0], sum.clone())]);

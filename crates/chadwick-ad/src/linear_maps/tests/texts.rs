@@ -56,7 +56,8 @@ fn texts_are_simplified_by_the_laws() {
 
 #[test]
 fn texts_that_are_no_maps_say_where() {
-    for (text, at) in [("", 0), ("∂", 1), ("S(", 2), ("∂x ∘", 4), ("(∂x", 3), ("∂x ∘ ∂y ⊕ ∂z", 8), ("V(build(n, i. 0))", 9)] {
+    for (text, at) in [("", 0), ("∂", 1), ("S(", 2), ("∂x ∘", 4), ("(∂x", 3), ("∂x ∘ ∂y ⊕ ∂z", 8), ("V(build(n, i. 0))", 9)]
+    {
         let error = parse(text).err().unwrap_or_else(|| panic!("{text} is a map"));
         assert_eq!(error.at, at, "{text}: {error}");
     }

@@ -5,6 +5,10 @@
 //! [`Procedure::reverse`]). The paper gives no rules for `Case`; here its forward translation tags the tapes of the branch that was taken,
 //! and its reverse translation branches on that tag.
 
+mod programs;
+
+pub(super) use programs::Procedures;
+
 use chadwick_core::{Const, FunctionId, Prim, PrimOp};
 use chadwick_source::Name;
 use std::collections::BTreeMap;
@@ -53,17 +57,46 @@ pub(super) enum Part {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Statement {
-    Call { to: Variable, callee: Callee, argument: Variable },
-    Const { to: Variable, value: Const },
+    Call {
+        to: Variable,
+        callee: Callee,
+        argument: Variable,
+    },
+    Const {
+        to: Variable,
+        value: Const,
+    },
     /// `Const 0` of any type.
-    Zero { to: Variable, ty: Type },
+    Zero {
+        to: Variable,
+        ty: Type,
+    },
     Elim(Variable),
-    Dup { to: Variable, of: Variable },
-    Pair { to: Variable, left: Variable, right: Variable },
-    Split { left: Variable, right: Variable, of: Variable },
+    Dup {
+        to: Variable,
+        of: Variable,
+    },
+    Pair {
+        to: Variable,
+        left: Variable,
+        right: Variable,
+    },
+    Split {
+        left: Variable,
+        right: Variable,
+        of: Variable,
+    },
     /// `Inl` for the side 0, `Inr` for 1; the type is that of the whole sum.
-    Inject { to: Variable, side: usize, of: Variable, ty: Type },
-    Case { of: Variable, branches: Box<[(Variable, Procedure); 2]> },
+    Inject {
+        to: Variable,
+        side: usize,
+        of: Variable,
+        ty: Type,
+    },
+    Case {
+        of: Variable,
+        branches: Box<[(Variable, Procedure); 2]>,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -246,9 +279,7 @@ impl Callee {
         match self {
             Callee::Operation(op) => expect(&operands_of(*op), Type::Number(op.result())),
             Callee::OperationForward(op) => expect(&operands_of(*op), Type::pair(Type::Number(op.result()), tape_of(*op))),
-            Callee::OperationReverse(op) => {
-                expect(&Type::pair(Type::Number(op.result()), tape_of(*op)), operands_of(*op))
-            }
+            Callee::OperationReverse(op) => expect(&Type::pair(Type::Number(op.result()), tape_of(*op)), operands_of(*op)),
             Callee::Function { result, .. } => Ok(result.clone()),
             Callee::Add => match argument {
                 Type::Pair(left, right) if left == right => Ok((**left).clone()),
@@ -341,11 +372,7 @@ fn translate_statement(
                 true => Translated {
                     forward: Procedure::default(),
                     reverse: Procedure {
-                        statements: vec![Statement::Call {
-                            to: of.cotangent(),
-                            callee: Callee::ZeroLike,
-                            argument: *of,
-                        }],
+                        statements: vec![Statement::Call { to: of.cotangent(), callee: Callee::ZeroLike, argument: *of }],
                     },
                     tapes: vec![(*of, ty)],
                 },
@@ -362,9 +389,8 @@ fn translate_statement(
         }
         Statement::Inject { to, side, of, .. } => {
             let other = names.fresh();
-            let zero = Procedure {
-                statements: vec![Statement::Elim(other), Statement::Zero { to: of.cotangent(), ty: type_of(of)? }],
-            };
+            let zero =
+                Procedure { statements: vec![Statement::Elim(other), Statement::Zero { to: of.cotangent(), ty: type_of(of)? }] };
             let own = (of.cotangent(), Procedure::default());
             let branches = if *side == 0 { [own, (other, zero)] } else { [(other, zero), own] };
             plain(vec![Statement::Case { of: to.cotangent(), branches: Box::new(branches) }])

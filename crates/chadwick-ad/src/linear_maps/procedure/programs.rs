@@ -3,7 +3,7 @@
 //! A procedure's pairs are lists of Core's values, its sums are Core's sums with two constructors. A function `f` becomes `rf$f : S → (T, Υ)`
 //! and `rr$f : (δT, Υ) → δS`.
 
-use super::procedure::{Callee, Names, Part, Procedure, Scope, Statement, Type, Variable, kept_by, pack, translate, unpack};
+use super::{Callee, Names, Part, Procedure, Scope, Statement, Translated, Type, Variable, kept_by, pack, translate, unpack};
 use crate::context::{Applied, Context};
 use chadwick_core as core;
 use chadwick_core::visit::op_free_variables;
@@ -21,7 +21,7 @@ struct Known {
     result: Type,
 }
 
-pub(super) struct Procedures<'c, 'p> {
+pub(in crate::linear_maps) struct Procedures<'c, 'p> {
     context: &'c mut Context<'p>,
     functions: FxHashMap<FunctionId, Known>,
     open: Vec<FunctionId>,
@@ -148,7 +148,7 @@ impl<'c, 'p> Procedures<'c, 'p> {
         scope: &Scope,
         output: Variable,
         result: &Type,
-    ) -> Result<super::procedure::Translated, String> {
+    ) -> Result<Translated, String> {
         let left = procedure.check(scope)?;
         if left != Scope::from([(output, result.clone())]) {
             return Err(format!("a procedure leaves more than its result: {procedure}"));
