@@ -18,8 +18,11 @@ impl Backward<'_, '_> {
     /// `r ⊙_R (if c then m else n) = if c then r ⊙_R m else r ⊙_R n`. What the chosen branch keeps goes through slots that all of them fill.
     pub(super) fn branches(&mut self, branches: &Branches, flow: Flow, cotangents: &mut Cotangents, span: Span) {
         let statement = self.forward.pop();
-        let mut applied: Vec<Applied> =
-            branches.branches.iter().map(|branch| self.branch(branch, flow.clone(), cotangents.clone(), span)).collect();
+        let mut applied: Vec<Applied> = branches
+            .branches
+            .iter()
+            .map(|branch| self.branch(branch, &branches.chosen, flow.clone(), cotangents.clone(), span))
+            .collect();
         // Variables from outside to which some branch added a value.
         let mut touched: Vec<Var> = Vec::new();
         for (branch, applied) in branches.branches.iter().zip(&applied) {
@@ -71,9 +74,12 @@ impl Backward<'_, '_> {
         }
     }
 
-    fn branch(&mut self, branch: &Branch, flow: Flow, mut own: Cotangents, span: Span) -> Applied {
+    fn branch(&mut self, branch: &Branch, chosen: &Chosen, flow: Flow, mut own: Cotangents, span: Span) -> Applied {
         let params: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
         self.context().b.push_block();
+        if let (Chosen::Match(Atom::Var(var)), Some(tag), Some(_)) = (chosen, branch.tag, &branch.payload) {
+            self.open_scrutinee(*var, tag, &branch.binders, &mut own, span);
+        }
         let forward = self.block(&branch.body, &params, flow, &mut own, span);
         if let Some(payload) = &branch.payload {
             let fields = self.collector.take(&mut own, &branch.binders);
@@ -84,6 +90,16 @@ impl Backward<'_, '_> {
         }
         let dual = self.context().b.pop_block(Vec::new()).statements;
         Applied { forward, dual, cotangents: own }
+    }
+
+    /// Where the matched value holds arrays, the cotangents of its fields start from what it has so far: adding to it must not cost all of it.
+    fn open_scrutinee(&mut self, var: Var, tag: u32, fields: &[Binder], own: &mut Cotangents, span: Span) {
+        let ty = self.context().var_type(var);
+        let Some(sofar) = own.get(&var).cloned().filter(|_| self.collector.holds_arrays(&ty)) else { return };
+        self.collector.open_payload(&sofar, tag, fields, own, span);
+        if matches!(sofar, Cotangent::Value(_)) {
+            own.remove(&var);
+        }
     }
 
     /// `nTimes` and `RFold`. The forward loop keeps what each step needs, and the steps are applied backwards. The cotangents of

@@ -4,7 +4,7 @@
 
 use super::backward::scaled_value;
 use super::functions::{MapFunctions, forward_function};
-use super::maps::{Branches, Chosen, Derived, Family, Line, Map, Repeat, sizes_from_values};
+use super::maps::{Accumulators, Branches, Chosen, Derived, Family, Line, Map, Repeat, sizes_from_values};
 use crate::context::Context;
 use chadwick_core::{Arm, Atom, Binder, Block, Loop, LoopHints, Op, PrimOp, Statement, Type, Var};
 use chadwick_source::Span;
@@ -15,6 +15,8 @@ pub(super) struct Forward<'c, 'p> {
     pub functions: &'c mut MapFunctions,
     /// The tangents of variables; one without an entry has the tangent zero.
     pub tangents: FxHashMap<Var, Atom>,
+    /// The accumulators of tangents, by those of values.
+    pub handles: FxHashMap<Var, Atom>,
 }
 
 /// A tangent on its way through a map.
@@ -61,10 +63,12 @@ impl Forward<'_, '_> {
         let span = statement.span;
         match &line.map {
             None => self.context.push_statement(statement.clone()),
+            Some(_) if matches!(statement.op, Op::Accumulate { .. }) => self.accumulate(statement),
             Some(map) => match form_of(map) {
                 Some(Map::VCatV(family)) => self.family(statement, family, map),
                 Some(Map::Branch(branches)) => self.branches(statement, branches),
                 Some(Map::Repeat(repeat)) => self.repeat(statement, repeat),
+                Some(Map::Accumulators(sums)) => self.accumulators(statement, sums),
                 Some(Map::Derivative { function, args, active }) => self.call(statement, *function, args, active),
                 _ => {
                     self.context.push_statement(statement.clone());
@@ -352,6 +356,44 @@ impl Forward<'_, '_> {
         self.bind_some(&rest[rest.len() - parts.emits.len()..], &carrying_emits, &emit_binders);
     }
 
+    /// Sums of values and of tangents are collected side by side.
+    fn accumulators(&mut self, statement: &Statement, sums: &Accumulators) {
+        let span = statement.span;
+        let Op::WithAccumulators { handles, init, .. } = &statement.op else { return };
+        let (mut all, mut start, mut types) = (handles.clone(), init.clone(), Vec::new());
+        for ((handle, init), map) in handles.iter().zip(init).zip(&sums.initial) {
+            let own = self.context.fresh("d", handle.ty.clone());
+            let tangent = self.apply(map, Tangent::Zero, span);
+            start.push(self.value_or_zero(tangent, init, span));
+            self.handles.insert(handle.var, Atom::Var(own.var));
+            types.push(self.context.type_of(init).any_sizes());
+            all.push(own);
+        }
+        let carrying = self.carrying(&sums.body.results);
+        self.context.b.push_block();
+        let values = self.block(&sums.body, &carrying, span);
+        let results: Vec<Type> =
+            values[sums.body.results.len()..].iter().map(|value| self.context.type_of(value).any_sizes()).collect();
+        let body = self.context.b.pop_block(values);
+        let finals: Vec<Binder> = types.into_iter().map(|ty| self.context.fresh("d", ty)).collect();
+        let more: Vec<Binder> = results.into_iter().map(|ty| self.context.fresh("d", ty)).collect();
+        let (first, rest) = statement.binders.split_at(handles.len().min(statement.binders.len()));
+        let binders = [first.to_vec(), finals.clone(), rest.to_vec(), more.clone()].concat();
+        let op = Op::WithAccumulators { handles: all, init: start, body };
+        self.context.push_statement(Statement { binders, op, span });
+        self.bind_some(first, &vec![true; first.len()], &finals);
+        self.bind_some(rest, &carrying, &more);
+    }
+
+    fn accumulate(&mut self, statement: &Statement) {
+        self.context.push_statement(statement.clone());
+        let Op::Accumulate { handle: Atom::Var(handle), path, value: Atom::Var(value) } = &statement.op else { return };
+        if let (Some(handle), Some(tangent)) = (self.handles.get(handle).cloned(), self.tangents.get(value).cloned()) {
+            let op = Op::Accumulate { handle, path: path.clone(), value: tangent };
+            self.context.b.push(op, Vec::new(), statement.span);
+        }
+    }
+
     /// `∂f(e) ⊙ dx = fwd$f(e, dx)`
     fn call(&mut self, statement: &Statement, function: chadwick_core::FunctionId, args: &[Atom], active: &[bool]) {
         let span = statement.span;
@@ -376,7 +418,7 @@ impl Forward<'_, '_> {
 /// The form inside a map whose primal statement has to be given together with its tangents.
 fn form_of(map: &Map) -> Option<&Map> {
     match map {
-        Map::VCatV(_) | Map::Branch(_) | Map::Repeat(_) | Map::Derivative { .. } => Some(map),
+        Map::VCatV(_) | Map::Branch(_) | Map::Repeat(_) | Map::Derivative { .. } | Map::Accumulators(_) => Some(map),
         Map::Compose(last, first) => form_of(last).or_else(|| form_of(first)),
         Map::Sum(maps) => maps.iter().find_map(form_of),
         _ => None,

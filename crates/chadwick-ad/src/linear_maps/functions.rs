@@ -68,6 +68,11 @@ pub(super) fn apply_reverse(
     wanted: &[Var],
     span: Span,
 ) -> Applied {
+    if !context.errors.is_empty() {
+        // Something was refused: nothing will run.
+        let results = wanted.iter().map(|param| Atom::Var(*param)).collect();
+        return Applied { forward: Vec::new(), reverse: Block { statements: Vec::new(), results } };
+    }
     let mut unused = ReverseFunctions::default();
     let mut backward = Backward::new(context, &mut unused, functions, active);
     let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
@@ -205,7 +210,7 @@ pub(super) fn forward_function(
         params.push(tangent);
     }
     context.b.push_block();
-    let mut forward = Forward { context, functions, tangents };
+    let mut forward = Forward { context, functions, tangents, handles: FxHashMap::default() };
     let values = forward.block(&derived, &results, source.span);
     let body = context.b.pop_block(values);
     functions.open.pop();

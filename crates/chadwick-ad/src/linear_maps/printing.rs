@@ -59,7 +59,7 @@ fn calls(block: &Block, called: &mut Vec<FunctionId>) {
     }
 }
 
-/// A lambda as a function of the program; what it captures becomes its first parameters, which have no derivative there.
+/// A lambda as a function of the program, to be read: what it captures keeps its name.
 fn as_function(context: &mut Context, lambda: &Lambda, name: &str) -> FunctionId {
     let copy = context.copy_lambda(lambda);
     let span = Default::default();

@@ -405,7 +405,7 @@ impl Reverse<'_, '_> {
     }
 
     /// Whether a value of the type has arrays in it.
-    pub(super) fn holds_arrays(&self, ty: &Type) -> bool {
+    pub(crate) fn holds_arrays(&self, ty: &Type) -> bool {
         let mut contents = Contents { arrays: false, recursive: false };
         self.look_into(ty, &mut Vec::new(), &mut contents);
         contents.arrays

@@ -1,6 +1,7 @@
 //! Reverse mode by linear maps: the worked examples of the paper, what each form costs, and what is refused.
 
 mod categorical;
+mod corpus;
 mod derived;
 mod procedures;
 mod traces;
