@@ -7,9 +7,10 @@ use chadwick_core::prim::Partial;
 use chadwick_core::{Atom, Axis, Binder, Block, Custom, FunctionId, Loop, Op, Prim, PrimOp, Size, Statement, Var};
 use chadwick_source::Span;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Map {
     /// `0`
+    #[default]
     Zero,
     /// `1`
     One,
@@ -139,12 +140,6 @@ pub(crate) struct Line {
     pub map: Option<Map>,
     /// Whether the statement adds to accumulators from outside it.
     pub adds: bool,
-}
-
-impl Default for Map {
-    fn default() -> Map {
-        Map::Zero
-    }
 }
 
 impl Map {

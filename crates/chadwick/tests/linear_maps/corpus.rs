@@ -37,7 +37,7 @@ fn assert_valid(core: &core::Program, what: &str) {
 #[track_caller]
 fn assert_refused(diagnostics: &[Diagnostic], what: &str) {
     for diagnostic in diagnostics {
-        assert!(["E0410", "E0411"].contains(&&*diagnostic.code), "{what}: {} {}", diagnostic.code, diagnostic.message);
+        assert!(["E0410", "E0411"].contains(&diagnostic.code), "{what}: {} {}", diagnostic.code, diagnostic.message);
         assert_ne!(diagnostic.primary.span, Default::default(), "{what}: {} has no place", diagnostic.message);
     }
 }
@@ -70,7 +70,7 @@ fn derivatives_of_the_corpus_are_valid_core_or_refused() {
                     derived[at] += 1;
                 }
                 Err(diagnostics) => {
-                    let codes: Vec<&str> = diagnostics.iter().map(|one| &*one.code).collect();
+                    let codes: Vec<&str> = diagnostics.iter().map(|one| one.code).collect();
                     assert!(codes.iter().all(|code| *code == "E0410"), "{what}: {codes:?} {}", diagnostics[0].message);
                 }
             }

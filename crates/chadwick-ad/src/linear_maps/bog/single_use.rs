@@ -10,7 +10,7 @@ use chadwick_source::Span;
 use rustc_hash::FxHashMap;
 
 /// A variable that is used more than once, if there is one.
-pub(super) fn used_twice(block: &Block) -> Option<Var> {
+pub(in crate::linear_maps) fn used_twice(block: &Block) -> Option<Var> {
     let mut uses: FxHashMap<Var, usize> = FxHashMap::default();
     count(block, &mut uses);
     let mut twice: Vec<Var> = uses.into_iter().filter(|(_, uses)| *uses > 1).map(|(var, _)| var).collect();
@@ -52,7 +52,7 @@ fn count(block: &Block, uses: &mut FxHashMap<Var, usize>) {
 }
 
 /// A block in the single-use dialect; `current` says which name of a variable from outside is its to use.
-pub(super) fn single_use(context: &mut Context, block: &Block, current: &FxHashMap<Var, Var>) -> Block {
+pub(in crate::linear_maps) fn single_use(context: &mut Context, block: &Block, current: &FxHashMap<Var, Var>) -> Block {
     let mut uses: FxHashMap<Var, usize> = FxHashMap::default();
     let mut add = |atom: &Atom| {
         if let Atom::Var(var) = atom {
