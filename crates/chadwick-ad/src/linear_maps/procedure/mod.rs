@@ -1,13 +1,16 @@
 //! The procedure language (Ellis et al., section 10): statements over variables, each of which is used exactly once.
 //!
 //! A procedure has no nested terms. Using a value twice is `Dup`, not using it is `Elim`. That makes its reverse mode a translation of each
-//! statement by itself: a forward procedure, which also binds tapes, and a reverse procedure over the cotangents ([`Procedure::forward`],
-//! [`Procedure::reverse`]). The paper gives no rules for `Case`; here its forward translation tags the tapes of the branch that was taken,
+//! statement by itself: a forward procedure, which also binds tapes, and a reverse procedure over the cotangents ([`translate`]). The paper gives no rules for `Case`; here its forward translation tags the tapes of the branch that was taken,
 //! and its reverse translation branches on that tag.
 
+mod emit;
 mod programs;
+mod translate;
+mod typing;
 
 pub(super) use programs::Procedures;
+pub(super) use translate::{Translated, translate};
 
 use chadwick_core::{Const, FunctionId, Prim, PrimOp};
 use chadwick_source::Name;
@@ -188,260 +191,6 @@ fn operands_of(op: PrimOp) -> Type {
     Type::tuple(&op.operands().into_iter().map(Type::Number).collect::<Vec<_>>())
 }
 
-// -------------------------------------------------------------------------------------------------------------------------- typing
-
-impl Procedure {
-    /// `Γ ⊢ p ⊣ Δ`: the types of what is bound and not used, if every variable is used exactly once.
-    pub fn check(&self, scope: &Scope) -> Result<Scope, String> {
-        let mut scope = scope.clone();
-        for statement in &self.statements {
-            statement.check(&mut scope)?;
-        }
-        Ok(scope)
-    }
-}
-
-fn take(scope: &mut Scope, variable: Variable) -> Result<Type, String> {
-    scope.remove(&variable).ok_or_else(|| format!("{variable} is not there, or used twice"))
-}
-
-fn bind(scope: &mut Scope, variable: Variable, ty: Type) -> Result<(), String> {
-    match scope.insert(variable, ty) {
-        None => Ok(()),
-        Some(_) => Err(format!("{variable} is bound twice")),
-    }
-}
-
-impl Statement {
-    pub fn check(&self, scope: &mut Scope) -> Result<(), String> {
-        match self {
-            Statement::Call { to, callee, argument } => {
-                let argument = take(scope, *argument)?;
-                let ty = callee.result(&argument)?;
-                bind(scope, *to, ty)
-            }
-            Statement::Const { to, value } => bind(scope, *to, Type::Number(value.prim())),
-            Statement::Zero { to, ty } => bind(scope, *to, ty.clone()),
-            Statement::Elim(of) => take(scope, *of).map(|_| ()),
-            Statement::Dup { to, of } => {
-                let ty = take(scope, *of)?;
-                bind(scope, *to, Type::pair(ty.clone(), ty))
-            }
-            Statement::Pair { to, left, right } => {
-                let (left, right) = (take(scope, *left)?, take(scope, *right)?);
-                bind(scope, *to, Type::pair(left, right))
-            }
-            Statement::Split { left, right, of } => match take(scope, *of)? {
-                Type::Pair(first, second) => {
-                    bind(scope, *left, *first)?;
-                    bind(scope, *right, *second)
-                }
-                other => Err(format!("{of} is no pair but {other}")),
-            },
-            Statement::Inject { to, side, of, ty } => {
-                let inner = take(scope, *of)?;
-                let fits = match ty {
-                    Type::Sum(_, left, right) => *if *side == 0 { left } else { right }.clone() == inner,
-                    Type::Number(Prim::Bool) => inner == Type::Unit,
-                    _ => false,
-                };
-                if fits { bind(scope, *to, ty.clone()) } else { Err(format!("{of} is not on that side of {ty}")) }
-            }
-            Statement::Case { of, branches } => {
-                let (left, right) = match take(scope, *of)? {
-                    Type::Sum(_, left, right) => (*left, *right),
-                    Type::Number(Prim::Bool) => (Type::Unit, Type::Unit),
-                    other => return Err(format!("{of} is no sum but {other}")),
-                };
-                let mut results = Vec::new();
-                for ((own, procedure), ty) in branches.iter().zip([left, right]) {
-                    let mut inner = scope.clone();
-                    bind(&mut inner, *own, ty)?;
-                    results.push(procedure.check(&inner)?);
-                }
-                let [first, second] = <[Scope; 2]>::try_from(results).map_err(|_| String::from("two branches"))?;
-                if first != second {
-                    return Err(format!("the branches of {of} leave different variables"));
-                }
-                *scope = first;
-                Ok(())
-            }
-        }
-    }
-}
-
-impl Callee {
-    fn result(&self, argument: &Type) -> Result<Type, String> {
-        let expect = |wanted: &Type, result: Type| match argument == wanted {
-            true => Ok(result),
-            false => Err(format!("an argument of type {argument} where {wanted} belongs")),
-        };
-        match self {
-            Callee::Operation(op) => expect(&operands_of(*op), Type::Number(op.result())),
-            Callee::OperationForward(op) => expect(&operands_of(*op), Type::pair(Type::Number(op.result()), tape_of(*op))),
-            Callee::OperationReverse(op) => expect(&Type::pair(Type::Number(op.result()), tape_of(*op)), operands_of(*op)),
-            Callee::Function { result, .. } => Ok(result.clone()),
-            Callee::Add => match argument {
-                Type::Pair(left, right) if left == right => Ok((**left).clone()),
-                other => Err(format!("a sum of {other}")),
-            },
-            Callee::ZeroLike => Ok(argument.clone()),
-        }
-    }
-}
-
-// --------------------------------------------------------------------------------------------------------------------- translation
-
-/// Both translations of a procedure.
-pub(super) struct Translated {
-    /// `F⟦p⟧`: binds what the procedure binds, and the tapes.
-    pub forward: Procedure,
-    /// `R⟦p⟧`: from the cotangents of what the procedure leaves and the tapes to those of what it was given.
-    pub reverse: Procedure,
-    pub tapes: Vec<(Variable, Type)>,
-}
-
-/// Translates a procedure that checks in the scope. What calls of functions keep is given by `kept`.
-pub(super) fn translate(
-    procedure: &Procedure,
-    scope: &Scope,
-    names: &mut Names,
-    kept: &dyn Fn(FunctionId) -> Option<Type>,
-) -> Result<Translated, String> {
-    let mut scope = scope.clone();
-    let mut all = Translated { forward: Procedure::default(), reverse: Procedure::default(), tapes: Vec::new() };
-    let mut backwards: Vec<Vec<Statement>> = Vec::new();
-    for statement in &procedure.statements {
-        let before = scope.clone();
-        statement.check(&mut scope)?;
-        let one = translate_statement(statement, &before, names, kept)?;
-        all.forward.statements.extend(one.forward.statements);
-        backwards.push(one.reverse.statements);
-        all.tapes.extend(one.tapes);
-    }
-    all.reverse.statements = backwards.into_iter().rev().flatten().collect();
-    Ok(all)
-}
-
-fn translate_statement(
-    statement: &Statement,
-    before: &Scope,
-    names: &mut Names,
-    kept: &dyn Fn(FunctionId) -> Option<Type>,
-) -> Result<Translated, String> {
-    let type_of = |variable: &Variable| before.get(variable).cloned().ok_or_else(|| format!("{variable} has no type"));
-    let plain = |reverse: Vec<Statement>| Translated {
-        forward: Procedure { statements: vec![statement.clone()] },
-        reverse: Procedure { statements: reverse },
-        tapes: Vec::new(),
-    };
-    Ok(match statement {
-        Statement::Call { to, callee, argument } => {
-            let (forward, reverse, tape_type) = match callee {
-                Callee::Operation(op) => (Callee::OperationForward(*op), Callee::OperationReverse(*op), tape_of(*op)),
-                Callee::Function { function, result, .. } => {
-                    let tape = kept(*function).ok_or("a function without a tape")?;
-                    let both = Type::pair(result.clone(), tape.clone());
-                    let forward = Callee::Function { function: *function, part: Part::Forward, result: both };
-                    let result = type_of(argument)?;
-                    (forward, Callee::Function { function: *function, part: Part::Reverse, result }, tape)
-                }
-                other => return Err(format!("{other:?} is translated already")),
-            };
-            let (both, tape, back) = (names.fresh(), names.fresh(), names.fresh());
-            let forward = vec![
-                Statement::Call { to: both, callee: forward, argument: *argument },
-                Statement::Split { left: *to, right: tape, of: both },
-            ];
-            let reverse = vec![
-                Statement::Pair { to: back, left: to.cotangent(), right: tape },
-                Statement::Call { to: argument.cotangent(), callee: reverse, argument: back },
-            ];
-            Translated {
-                forward: Procedure { statements: forward },
-                reverse: Procedure { statements: reverse },
-                tapes: vec![(tape, tape_type)],
-            }
-        }
-        Statement::Const { to, .. } | Statement::Zero { to, .. } => plain(vec![Statement::Elim(to.cotangent())]),
-        Statement::Elim(of) => {
-            let ty = type_of(of)?;
-            match ty.has_sum() {
-                false => plain(vec![Statement::Zero { to: of.cotangent(), ty }]),
-                // The zero of a sum has the constructor of the value, which is its own tape.
-                true => Translated {
-                    forward: Procedure::default(),
-                    reverse: Procedure {
-                        statements: vec![Statement::Call { to: of.cotangent(), callee: Callee::ZeroLike, argument: *of }],
-                    },
-                    tapes: vec![(*of, ty)],
-                },
-            }
-        }
-        Statement::Dup { to, of } => {
-            plain(vec![Statement::Call { to: of.cotangent(), callee: Callee::Add, argument: to.cotangent() }])
-        }
-        Statement::Pair { to, left, right } => {
-            plain(vec![Statement::Split { left: left.cotangent(), right: right.cotangent(), of: to.cotangent() }])
-        }
-        Statement::Split { left, right, of } => {
-            plain(vec![Statement::Pair { to: of.cotangent(), left: left.cotangent(), right: right.cotangent() }])
-        }
-        Statement::Inject { to, side, of, .. } => {
-            let other = names.fresh();
-            let zero =
-                Procedure { statements: vec![Statement::Elim(other), Statement::Zero { to: of.cotangent(), ty: type_of(of)? }] };
-            let own = (of.cotangent(), Procedure::default());
-            let branches = if *side == 0 { [own, (other, zero)] } else { [(other, zero), own] };
-            plain(vec![Statement::Case { of: to.cotangent(), branches: Box::new(branches) }])
-        }
-        Statement::Case { of, branches } => {
-            let ty = type_of(of)?;
-            let sides = match &ty {
-                Type::Sum(_, left, right) => [(**left).clone(), (**right).clone()],
-                _ => [Type::Unit, Type::Unit],
-            };
-            let mut rest = before.clone();
-            rest.remove(of);
-            let mut parts = Vec::new();
-            for ((own, procedure), side) in branches.iter().zip(sides) {
-                let mut scope = rest.clone();
-                scope.insert(*own, side);
-                parts.push((*own, translate(procedure, &scope, names, kept)?));
-            }
-            let tuple = |tapes: &[(Variable, Type)]| Type::tuple(&tapes.iter().map(|(_, ty)| ty.clone()).collect::<Vec<_>>());
-            let tape_type = match parts.as_slice() {
-                [(_, left), (_, right)] => Type::either(tuple(&left.tapes), tuple(&right.tapes)),
-                _ => return Err(String::from("two branches")),
-            };
-            let tape = names.fresh();
-            let (mut forwards, mut reverses) = (Vec::new(), Vec::new());
-            for (side, (own, part)) in parts.into_iter().enumerate() {
-                let mut forward = part.forward;
-                let tapes: Vec<Variable> = part.tapes.iter().map(|(tape, _)| *tape).collect();
-                let packed = pack(&tapes, names, &mut forward.statements);
-                forward.statements.push(Statement::Inject { to: tape, side, of: packed, ty: tape_type.clone() });
-                forwards.push((own, forward));
-                let whole = names.fresh();
-                let mut reverse = Procedure::default();
-                unpack(whole, &tapes, names, &mut reverse.statements);
-                reverse.statements.extend(part.reverse.statements);
-                let inject = Statement::Inject { to: of.cotangent(), side, of: own.cotangent(), ty: ty.clone() };
-                reverse.statements.push(inject);
-                reverses.push((whole, reverse));
-            }
-            let both = |branches: Vec<(Variable, Procedure)>| {
-                <[(Variable, Procedure); 2]>::try_from(branches).map(Box::new).map_err(|_| String::from("two branches"))
-            };
-            Translated {
-                forward: Procedure { statements: vec![Statement::Case { of: *of, branches: both(forwards)? }] },
-                reverse: Procedure { statements: vec![Statement::Case { of: tape, branches: both(reverses)? }] },
-                tapes: vec![(tape, tape_type)],
-            }
-        }
-    })
-}
-
 /// Binds the tuple of the variables.
 pub(super) fn pack(variables: &[Variable], names: &mut Names, statements: &mut Vec<Statement>) -> Variable {
     match variables {
@@ -481,8 +230,6 @@ pub(super) fn unpack(whole: Variable, variables: &[Variable], names: &mut Names,
         }
     }
 }
-
-// ------------------------------------------------------------------------------------------------------------------------ printing
 
 impl fmt::Display for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
