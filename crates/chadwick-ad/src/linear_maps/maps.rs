@@ -6,6 +6,7 @@
 use chadwick_core::prim::Partial;
 use chadwick_core::{Atom, Axis, Binder, Block, Custom, FunctionId, Loop, Op, Prim, PrimOp, Size, Statement, Var};
 use chadwick_source::Span;
+use rustc_hash::FxHashSet;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Map {
@@ -177,59 +178,65 @@ impl Derived {
 
     /// The `∂x` that the block mentions without binding them, in order.
     pub fn free_maps(&self) -> Vec<Var> {
-        let mut free = Vec::new();
-        self.collect_free(&mut Vec::new(), &mut free);
-        free
-    }
-
-    fn collect_free(&self, bound: &mut Vec<Var>, free: &mut Vec<Var>) {
-        let before = bound.len();
-        for line in &self.lines {
-            if let Some(map) = &line.map {
-                map.collect_free(bound, free);
-            }
-            bound.extend(line.statement.binders.iter().map(|binder| binder.var));
-        }
-        self.map.collect_free(bound, free);
-        bound.truncate(before);
+        let mut mentions = Mentions::default();
+        mentions.derived(self);
+        mentions.free
     }
 }
 
-impl Map {
-    fn collect_free(&self, bound: &mut Vec<Var>, free: &mut Vec<Var>) {
-        match self {
+/// Collects the `∂x` that are mentioned before they are bound. Every binder is unique, so what is bound once is never free elsewhere.
+#[derive(Default)]
+struct Mentions {
+    bound: FxHashSet<Var>,
+    known: FxHashSet<Var>,
+    free: Vec<Var>,
+}
+
+impl Mentions {
+    fn bind(&mut self, binders: &[Binder]) {
+        self.bound.extend(binders.iter().map(|binder| binder.var));
+    }
+
+    fn derived(&mut self, derived: &Derived) {
+        for line in &derived.lines {
+            if let Some(map) = &line.map {
+                self.map(map);
+            }
+            self.bind(&line.statement.binders);
+        }
+        self.map(&derived.map);
+    }
+
+    fn map(&mut self, map: &Map) {
+        match map {
             Map::Of(var) => {
-                if !bound.contains(var) && !free.contains(var) {
-                    free.push(*var);
+                if !self.bound.contains(var) && self.known.insert(*var) {
+                    self.free.push(*var);
                 }
             }
-            Map::Compose(left, right) => [left, right].into_iter().for_each(|map| map.collect_free(bound, free)),
-            Map::Sum(maps) | Map::VCat(maps) | Map::HCat(maps) => maps.iter().for_each(|map| map.collect_free(bound, free)),
+            Map::Compose(left, right) => [left, right].into_iter().for_each(|map| self.map(map)),
+            Map::Sum(maps) | Map::VCat(maps) | Map::HCat(maps) => maps.iter().for_each(|map| self.map(map)),
             Map::VCatV(family) | Map::HCatV(family) | Map::Lambda(family) | Map::LambdaTransposed(family) => {
-                family.body.collect_free(bound, free);
+                self.derived(&family.body);
             }
-            Map::Transpose(map) => map.collect_free(bound, free),
+            Map::Transpose(map) => self.map(map),
             Map::Branch(branches) => {
                 for branch in &branches.branches {
                     if let Some(payload) = &branch.payload {
-                        payload.collect_free(bound, free);
+                        self.map(payload);
                     }
-                    let before = bound.len();
-                    bound.extend(branch.binders.iter().map(|binder| binder.var));
-                    branch.body.collect_free(bound, free);
-                    bound.truncate(before);
+                    self.bind(&branch.binders);
+                    self.derived(&branch.body);
                 }
             }
             Map::Repeat(repeat) => {
-                repeat.initial.iter().for_each(|map| map.collect_free(bound, free));
-                let before = bound.len();
-                bound.extend(repeat.parts.carry.iter().map(|binder| binder.var));
-                repeat.body.collect_free(bound, free);
-                bound.truncate(before);
+                repeat.initial.iter().for_each(|map| self.map(map));
+                self.bind(&repeat.parts.carry);
+                self.derived(&repeat.body);
             }
             Map::Accumulators(sums) => {
-                sums.initial.iter().for_each(|map| map.collect_free(bound, free));
-                sums.body.collect_free(bound, free);
+                sums.initial.iter().for_each(|map| self.map(map));
+                self.derived(&sums.body);
             }
             Map::Zero
             | Map::Added(_)
