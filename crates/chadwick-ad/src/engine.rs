@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::dual::{self, DualEngine, Rung};
+use crate::linear_maps::{self, LinearMaps};
 use chadwick_core::{Atom, Differentiate, Program};
 use chadwick_source::Span;
 
@@ -11,12 +12,13 @@ pub enum ReverseMode {
     /// Fast CHAD, which is woven into the expansion of derivatives.
     Chad,
     Dual(Rung),
+    LinearMaps,
 }
 
 impl ReverseMode {
     /// Whether what it makes is optimised. The others are there to be read and counted, so they stay as the papers have them.
     pub fn is_for_speed(self) -> bool {
-        matches!(self, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape))
+        matches!(self, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape) | ReverseMode::LinearMaps)
     }
 
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
@@ -24,6 +26,7 @@ impl ReverseMode {
         match self {
             ReverseMode::Chad => None,
             ReverseMode::Dual(rung) => Some(dual::in_notation(prepared, rung)),
+            ReverseMode::LinearMaps => Some(linear_maps::in_notation(prepared)),
         }
     }
 
@@ -31,6 +34,7 @@ impl ReverseMode {
         match self {
             ReverseMode::Chad => None,
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
+            ReverseMode::LinearMaps => Some(Box::new(LinearMaps::default())),
         }
     }
 }

@@ -9,6 +9,7 @@ mod engine;
 mod expand;
 mod flow;
 mod forward;
+pub mod linear_maps;
 mod loops;
 mod makings;
 mod report;

@@ -71,6 +71,36 @@ fn derivatives_on_every_rung_of_dual_numbers() {
     }
 }
 
+/// Linear maps take a part of the language; what they take they get right, and the rest they refuse with its place.
+#[test]
+fn derivatives_by_linear_maps_at_nine_digits() {
+    for (directory, least) in [("tests/conformance/ad", 1900), ("examples", 20), ("gradbench", 20)] {
+        let options = ["--engine", "linear-maps", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];
+        takes_or_refuses(directory, &options, least);
+    }
+    let native = ["--engine", "linear-maps", "--backend", "native", "--fp", "strict"];
+    takes_or_refuses("tests/conformance/ad/beyond-futhark", &native, 300);
+}
+
+/// So many tests pass, and every other program is refused by the engine.
+fn takes_or_refuses(directory: &str, options: &[&str], least: usize) {
+    let run = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(["test", "--timeout", "120"])
+        .args(options)
+        .arg(directory)
+        .current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env("CHADWICK_CACHE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/native"))
+        .output()
+        .expect("the binary runs");
+    let output = String::from_utf8_lossy(&run.stdout);
+    let lines: Vec<&str> = output.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair[0].starts_with("FAIL")) {
+        assert!(pair[1].contains("error[E0410]: this engine cannot differentiate"), "{}\n{}", pair[0], pair[1]);
+    }
+    let passed = lines.last().and_then(|last| last.split(' ').next()?.parse::<usize>().ok()).unwrap_or(0);
+    assert!(passed >= least, "{directory}: {passed} tests passed, which should be {least} at least");
+}
+
 #[test]
 fn programs_and_examples_with_derivatives_as_core() {
     passes("tests/programs", &["--engine", "chad-fast"]);

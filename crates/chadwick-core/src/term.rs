@@ -327,6 +327,8 @@ pub struct LoopHints {
     pub stripmine: Option<u32>,
     pub bound: Option<u64>,
     pub true_dependency: bool,
+    /// The reverse steps commute, so that they may run in the order of the loop and nothing need be kept for them.
+    pub commutes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

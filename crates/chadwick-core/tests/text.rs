@@ -269,6 +269,7 @@ impl Generator {
             stripmine: self.random.flag().then_some(3),
             bound: self.random.flag().then_some(1 << 40),
             true_dependency: self.random.flag(),
+            commutes: self.random.flag(),
         };
         let (body, emits, counted) = (self.block(d), self.list(Self::sizes), self.random.flag());
         Op::Loop(Box::new(Loop { carry, initial, form, body, emits, counted, hints }))

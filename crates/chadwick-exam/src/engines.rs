@@ -62,6 +62,12 @@ pub fn describe(engine: Engine) -> Description {
             };
             row(paper, about, leaves_out, claims)
         }
+        Engine::LinearMaps => row(
+            "Ellis et al.",
+            "derivatives are symbolic linear maps, which laws take away again",
+            "recursion, `while`, scans, scatters, histograms",
+            &[],
+        ),
     }
 }
 

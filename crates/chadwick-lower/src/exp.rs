@@ -338,7 +338,7 @@ impl Lowerer<'_> {
                 let tag = attribute.arguments.first().map_or(Name::from(""), |tag| tag.name.clone());
                 Value::Atoms(self.emit(Op::Trace { tag, args }, inner.span))
             }
-            "stripmine" | "bound" => self.hinted_loop(attribute, inner, env),
+            "stripmine" | "bound" | "ccl" => self.hinted_loop(attribute, inner, env),
             "unroll" => {
                 let outer = std::mem::replace(&mut self.unroll, true);
                 let value = self.exp(inner, env);
@@ -487,6 +487,7 @@ fn set_hint(hints: &mut LoopHints, name: &str, number: Option<u64>) {
     match name {
         "stripmine" => hints.stripmine = number.and_then(|number| u32::try_from(number).ok()),
         "bound" => hints.bound = number,
+        "ccl" => hints.commutes = true,
         _ => {}
     }
 }

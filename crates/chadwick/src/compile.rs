@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{ReverseMode, Rung};
+pub use chadwick_ad::{ReverseMode, Rung, linear_maps};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -115,22 +115,23 @@ pub enum Engine {
     ChadFast,
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
+    /// The same, with reverse mode by symbolic linear maps.
+    LinearMaps,
 }
 
 impl Engine {
     pub fn from_name(name: &str) -> Option<Engine> {
         match name {
             "auto" => Some(Engine::Auto),
-            "builtin" => Some(Engine::Builtin),
-            "chad-fast" => Some(Engine::ChadFast),
             "dual" => Some(Engine::Dual(Rung::Tape)),
-            name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
+            name => Engine::all().into_iter().find(|engine| engine.name() == name),
         }
     }
 
     /// All that there are to choose from.
     pub fn all() -> Vec<Engine> {
-        [Engine::Builtin, Engine::ChadFast].into_iter().chain(Rung::ALL.map(Engine::Dual)).collect()
+        let rungs = Rung::ALL.map(Engine::Dual);
+        [Engine::Builtin, Engine::ChadFast].into_iter().chain(rungs).chain([Engine::LinearMaps]).collect()
     }
 
     pub fn name(self) -> String {
@@ -139,6 +140,7 @@ impl Engine {
             Engine::Builtin => String::from("builtin"),
             Engine::ChadFast => String::from("chad-fast"),
             Engine::Dual(rung) => format!("dual:{}", rung.name()),
+            Engine::LinearMaps => String::from("linear-maps"),
         }
     }
 
@@ -150,7 +152,7 @@ impl Engine {
 
     /// Whether native code can be made of what it makes.
     pub fn has_native_code(self) -> bool {
-        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape))
+        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape) | Engine::LinearMaps)
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
@@ -158,6 +160,7 @@ impl Engine {
         match self {
             Engine::Auto | Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
             Engine::Dual(rung) => ReverseMode::Dual(rung),
+            Engine::LinearMaps => ReverseMode::LinearMaps,
         }
     }
 }

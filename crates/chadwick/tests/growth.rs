@@ -4,7 +4,7 @@
 mod work;
 
 use chadwick::{Counters, Value};
-use work::{count, matrix, numbers, source, vector, with_gradient};
+use work::{count, matrix, numbers, source, vector, with_gradient, with_gradient_by};
 
 type Arguments = fn(usize) -> Vec<Value>;
 
@@ -380,6 +380,34 @@ fn value_and_gradient_are_linear_where_the_value_is() {
         }
     }
     assert!(wrong.is_empty(), "not linear:\n{}", wrong.join("\n"));
+}
+
+/// The engine of linear maps takes fewer forms; on those it takes it keeps the same promise.
+#[test]
+fn gradients_by_linear_maps_are_linear_where_the_value_is() {
+    let (mut taken, mut wrong) = (0, Vec::new());
+    for (name, text, args) in families() {
+        let gradient = match with_gradient_by(chadwick::compile::Engine::LinearMaps, &source(text), "f") {
+            Ok(gradient) => gradient,
+            Err(error) => {
+                assert!(error.message().contains("this engine cannot differentiate"), "{name}: {}", error.message());
+                continue;
+            }
+        };
+        taken += 1;
+        let costs = SIZES.map(|size| {
+            let seeded: Vec<Value> = args(size).into_iter().chain([1.0.into()]).collect();
+            count(&gradient, "f", &seeded)
+        });
+        for (kind, of) in KINDS {
+            let counts = costs.map(|it| of(&it));
+            if second_difference(counts) != 0 {
+                wrong.push(format!("{name}: {kind} of the gradient: {counts:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not linear:\n{}", wrong.join("\n"));
+    assert!(taken * 2 > families().len(), "{taken} of {} families are taken", families().len());
 }
 
 /// The array of a node that two readers add to is copied, but nothing behind it.

@@ -334,7 +334,7 @@ impl Reverse<'_, '_> {
         self.part_of_pair(body, incoming, cotangents, span)
     }
 
-    pub(super) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom, cotangents: &mut Cotangents, span: Span) {
+    pub(crate) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom, cotangents: &mut Cotangents, span: Span) {
         let Atom::Var(handle) = handle else { return };
         let Some(mut part) = self.finals.get(handle).cloned() else { return };
         if !self.is_active(value) {
@@ -416,7 +416,7 @@ impl Reverse<'_, '_> {
     }
 
     /// Whether a value of the type has arrays in it.
-    pub(super) fn holds_arrays(&self, ty: &Type) -> bool {
+    pub(crate) fn holds_arrays(&self, ty: &Type) -> bool {
         let mut contents = Contents { arrays: false, recursive: false };
         self.look_into(ty, &mut Vec::new(), &mut contents);
         contents.arrays

@@ -170,7 +170,7 @@ impl Reverse<'_, '_> {
     }
 
     /// The cotangents of the payload start from those that the scrutinee has so far.
-    fn open_payload(&mut self, sofar: &Cotangent, tag: u32, binders: &[Binder], own: &mut Cotangents, span: Span) {
+    pub(crate) fn open_payload(&mut self, sofar: &Cotangent, tag: u32, binders: &[Binder], own: &mut Cotangents, span: Span) {
         let value = match sofar {
             Cotangent::Handle(handle, path) => {
                 for (field, binder) in binders.iter().enumerate() {

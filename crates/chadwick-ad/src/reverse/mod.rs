@@ -69,6 +69,23 @@ impl<'c, 'p> Reverse<'c, 'p> {
         Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
     }
 
+    /// Collects cotangents of these variables for whoever says how they pass through a statement.
+    pub fn collecting(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, active: FxHashSet<Var>) -> Self {
+        context.shapes.clear();
+        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
+    }
+
+    /// Tells the cotangent of what an accumulator holds in the end.
+    pub fn set_final(&mut self, handle: Var, cotangent: Atom) {
+        self.finals.insert(handle, cotangent);
+    }
+
+    /// Size statements for arrays that nobody has placed.
+    pub fn outside_sizes(&mut self, span: Span) -> Vec<Statement> {
+        let outside = std::mem::take(&mut self.sizes);
+        outside.into_iter().map(|(array, axis, var)| size_statement(array, axis, var, span)).collect()
+    }
+
     /// Emits both parts into the current block; returns the results and the cotangents of the parameters.
     pub fn gradient(mut self, lambda: &Lambda, seeds: &[Atom], span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let (forward, dual) = self.split_lambda(lambda, seeds, span);
@@ -96,13 +113,12 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let results = lambda.params.iter().map(|param| self.take_in_form(&mut cotangents, param.var, span)).collect();
         let mut forward = forward;
         // Sizes of arrays from outside the function.
-        let outside = std::mem::take(&mut self.sizes);
-        forward.splice(0..0, outside.into_iter().map(|(array, axis, var)| size_statement(array, axis, var, span)));
+        forward.splice(0..0, self.outside_sizes(span));
         (forward, self.context.b.pop_block(results))
     }
 
     /// A seed must have the structure of what it is a cotangent of. The lengths of arrays are known without the arrays.
-    fn check_seed(&mut self, result: &Atom, seed: &Atom, span: Span) {
+    pub(crate) fn check_seed(&mut self, result: &Atom, seed: &Atom, span: Span) {
         let ty = self.context.type_of(result);
         if let (Atom::Var(array), true) = (result, Context::is_flat(&ty)) {
             for axis in 0..ty.rank() {
@@ -151,7 +167,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// Puts the size statements that duals asked for right behind the arrays.
-    fn place_sizes(&mut self, forward: Vec<Statement>, params: &[Var]) -> Vec<Statement> {
+    pub(crate) fn place_sizes(&mut self, forward: Vec<Statement>, params: &[Var]) -> Vec<Statement> {
         if self.sizes.is_empty() {
             return forward;
         }
@@ -176,7 +192,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// The length of an array's axis, as a variable of the forward part: the dual need not keep the array for it.
-    fn size_of(&mut self, array: Var, axis: usize) -> Atom {
+    pub(crate) fn size_of(&mut self, array: Var, axis: usize) -> Atom {
         if let Some(Some(size)) = self.context.shapes.get(&array).and_then(|shape| shape.get(axis)) {
             return size.clone();
         }
@@ -188,13 +204,13 @@ impl<'c, 'p> Reverse<'c, 'p> {
         Atom::Var(var)
     }
 
-    fn sizes_of(&mut self, array: Var) -> Vec<Atom> {
+    pub(crate) fn sizes_of(&mut self, array: Var) -> Vec<Atom> {
         (0..self.context.var_type(array).rank()).map(|axis| self.size_of(array, axis)).collect()
     }
 
     // ---------------------------------------------------------------------------------------------------------- cotangents
 
-    fn is_active(&self, atom: &Atom) -> bool {
+    pub(crate) fn is_active(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Var(var) => self.active.contains(var) && self.context.carries(&self.context.var_type(*var)),
             Atom::Const(_) => false,
@@ -202,7 +218,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// The type of a variable's cotangent, with sizes that the value knows.
-    fn cotangent_type(&mut self, var: Var) -> Type {
+    pub(crate) fn cotangent_type(&mut self, var: Var) -> Type {
         self.context.cotangent_type(&self.context.var_type(var)).any_sizes()
     }
 
@@ -213,7 +229,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// The zero cotangent of a variable.
-    fn zero(&mut self, var: Var, span: Span) -> Atom {
+    pub(crate) fn zero(&mut self, var: Var, span: Span) -> Atom {
         match self.context.var_type(var) {
             Type::Prim(prim) => Atom::Const(Const::zero(prim)),
             Type::Array(array) if Context::is_flat(&Type::Array(array.clone())) => {
@@ -229,7 +245,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// Adds a contribution.
-    fn add(&mut self, cotangents: &mut Cotangents, to: &Atom, contribution: Atom, span: Span) {
+    pub(crate) fn add(&mut self, cotangents: &mut Cotangents, to: &Atom, contribution: Atom, span: Span) {
         if !self.is_active(to) {
             return;
         }
@@ -251,7 +267,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// Adds a contribution to a part of an array.
-    fn add_at(&mut self, cotangents: &mut Cotangents, to: &Atom, dims: &[SliceDim], contribution: Atom, span: Span) {
+    pub(crate) fn add_at(&mut self, cotangents: &mut Cotangents, to: &Atom, dims: &[SliceDim], contribution: Atom, span: Span) {
         if !self.is_active(to) {
             return;
         }
@@ -289,14 +305,14 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// The cotangent so far as a value.
-    fn value_or_zero(&mut self, cotangents: &Cotangents, var: Var, span: Span) -> Atom {
+    pub(crate) fn value_or_zero(&mut self, cotangents: &Cotangents, var: Var, span: Span) -> Atom {
         match cotangents.get(&var) {
             Some(Cotangent::Value(value)) => value.clone(),
             _ => self.zero(var, span),
         }
     }
 
-    fn take_or_zero(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
+    pub(crate) fn take_or_zero(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
         match cotangents.remove(&var) {
             Some(Cotangent::Value(value)) => value,
             _ => self.zero(var, span),
@@ -304,7 +320,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// The cotangent of an input, in the form of the input.
-    fn take_in_form(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
+    pub(crate) fn take_in_form(&mut self, cotangents: &mut Cotangents, var: Var, span: Span) -> Atom {
         if !self.context.is_sparse(&self.context.var_type(var)) {
             return self.take_or_zero(cotangents, var, span);
         }
@@ -315,7 +331,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     }
 
     /// Takes the cotangents of a statement's results.
-    fn take(&mut self, cotangents: &mut Cotangents, binders: &[Binder]) -> Vec<Option<Atom>> {
+    pub(crate) fn take(&mut self, cotangents: &mut Cotangents, binders: &[Binder]) -> Vec<Option<Atom>> {
         binders
             .iter()
             .map(|binder| match cotangents.remove(&binder.var) {

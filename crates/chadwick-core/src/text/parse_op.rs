@@ -233,6 +233,7 @@ impl Parser {
             self.expect(")")?;
         }
         hints.true_dependency = self.eat_word("true_dep");
+        hints.commutes = self.eat_word("ccl");
         let body = self.block()?;
         Ok(Op::Loop(Box::new(Loop { carry, initial, form, body, emits, counted, hints })))
     }

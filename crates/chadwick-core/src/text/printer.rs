@@ -584,6 +584,9 @@ impl Printer<'_> {
         if the_loop.hints.true_dependency {
             self.write_str(" true_dep")?;
         }
+        if the_loop.hints.commutes {
+            self.write_str(" ccl")?;
+        }
         self.write_str(" ")?;
         self.block(&the_loop.body)
     }

@@ -21,7 +21,7 @@ use agreement::{Subject, agreement, engine_agrees};
 use chadwick::compile::{Engine, Rung};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
-use chadwick_generate::{Config, Element, Program, generate};
+use chadwick_generate::{Config, Construct, Element, Program, generate};
 use compiled::{Compiled, Failure};
 use runs::{check_programs, programs};
 use std::collections::BTreeSet;
@@ -80,6 +80,43 @@ fn dual_numbers_agree_with_the_interpreter_in_floats() {
     let tape = Engine::Dual(Rung::Tape);
     check_programs(Element::F64, programs(60), &|program, report| engine_agrees::<f64>(tape, program, Element::F64, report))
         .assert_meaningful();
+}
+
+/// What the engine of linear maps does not take. Arrays whose size depends on data are made by scans and scatters.
+const NOT_LINEAR_MAPS: [Construct; 7] = [
+    Construct::RecursiveTypes,
+    Construct::DynamicSizes,
+    Construct::Recursion,
+    Construct::WhileLoops,
+    Construct::Scans,
+    Construct::Scatters,
+    Construct::Histograms,
+];
+
+/// On programs with everything, linear maps refuse some; on programs without what they do not take, hardly any.
+#[test]
+fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
+    fn check<S: scalar::Scalar>(element: Element, without: &[Construct], least_percent: u64) {
+        let taken = std::sync::atomic::AtomicU64::new(0);
+        let report = runs::check_programs_without(element, programs(100), without, &|program, report| match engine_agrees::<S>(
+            Engine::LinearMaps,
+            program,
+            element,
+            report,
+        ) {
+            Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
+            Err(failure) => Err(failure),
+            Ok(()) => {
+                taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                Ok(())
+            }
+        });
+        let taken = taken.into_inner();
+        assert!(100 * taken >= least_percent * report.programs, "{taken} of {} programs were taken", report.programs);
+    }
+    check::<i64>(Element::I64, &[], 20);
+    check::<i64>(Element::I64, &NOT_LINEAR_MAPS, 80);
+    check::<f64>(Element::F64, &NOT_LINEAR_MAPS, 80);
 }
 
 /// The naive one takes exponential time, on these programs too much; staged calls have no rules of a program's own.

@@ -2,7 +2,7 @@
 
 use crate::Property;
 use crate::compiled::Failure;
-use chadwick_generate::{Config, Element, Program, generate, shrink};
+use chadwick_generate::{Config, Construct, Element, Program, generate, shrink};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,11 +88,16 @@ fn for_each_seed(count: u64, work: &(dyn Fn(u64) + Sync)) {
 
 /// Runs a property on many programs; panics with the smallest failing program of each property that failed.
 pub fn check_programs(element: Element, count: u64, property: &Property) -> Report {
+    check_programs_without(element, count, &[], property)
+}
+
+/// The same on programs without some constructs, for what does not take them.
+pub fn check_programs_without(element: Element, count: u64, without: &[Construct], property: &Property) -> Report {
     let begin = Instant::now();
     let total = Mutex::new(Report::default());
     let failures: Mutex<Vec<(Program, Failure)>> = Mutex::new(Vec::new());
     for_each_seed(count, &|seed| {
-        let program = generate(seed, &config_of(seed));
+        let program = generate(seed, &config_of(seed).without(without));
         let mut own = Report { programs: 1, ..Report::default() };
         match outcome(|| property(&program, &mut own)) {
             Ok(()) => {}

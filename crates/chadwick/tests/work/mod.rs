@@ -36,9 +36,14 @@ pub fn source(text: &str) -> Program {
 
 /// The program whose entry point also gives the gradient by all floats.
 pub fn with_gradient(program: &Program, entry: &str) -> Program {
-    let program = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
+    with_gradient_by(Engine::ChadFast, program, entry).unwrap_or_else(|error| panic!("{}", error.message()))
+}
+
+/// The same by any engine, which may refuse it.
+pub fn with_gradient_by(engine: Engine, program: &Program, entry: &str) -> chadwick::Result<Program> {
+    let program = program.with_engine(engine)?;
     let wrt = program.function(entry).and_then(|function| function.wrt_arguments()).expect("floats to differentiate by");
-    program.derivative_of(entry, &wrt, Mode::Vjp).unwrap_or_else(|error| panic!("{}", error.message()))
+    program.derivative_of(entry, &wrt, Mode::Vjp)
 }
 
 /// What a call of an entry point costs.
