@@ -1,5 +1,6 @@
 //! The ways of doing reverse mode, one row each.
 
+use crate::chad::{self, ChadEngine};
 use crate::context::Context;
 use crate::dual::{self, DualEngine, Rung};
 use chadwick_core::{Atom, Differentiate, Program};
@@ -10,6 +11,8 @@ use chadwick_source::Span;
 pub enum ReverseMode {
     /// Fast CHAD, which is woven into the expansion of derivatives.
     Chad,
+    /// CHAD as its papers define it.
+    ChadDefinition,
     Dual(Rung),
 }
 
@@ -19,10 +22,15 @@ impl ReverseMode {
         matches!(self, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape))
     }
 
+    /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
+    pub fn keeps_functions(self, program: &Program) -> bool {
+        self == ReverseMode::ChadDefinition && chad::functions_are_local(program)
+    }
+
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
         match self {
-            ReverseMode::Chad => None,
+            ReverseMode::Chad | ReverseMode::ChadDefinition => None,
             ReverseMode::Dual(rung) => Some(dual::in_notation(prepared, rung)),
         }
     }
@@ -30,6 +38,7 @@ impl ReverseMode {
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
             ReverseMode::Chad => None,
+            ReverseMode::ChadDefinition => Some(Box::new(ChadEngine::definition())),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
         }
     }
@@ -42,4 +51,9 @@ pub(crate) trait ReverseEngine {
 
     /// The same for many seeds, with one primal run.
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// Whether functions that are values have derivatives; otherwise they must be data.
+    fn takes_functions(&self) -> bool {
+        false
+    }
 }

@@ -1,6 +1,7 @@
 //! Derivatives as Core: a program with derivative operators goes in, one without comes out.
 
 mod activity;
+mod chad;
 mod context;
 mod dependencies;
 mod directions;

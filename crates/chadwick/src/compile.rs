@@ -111,6 +111,8 @@ pub enum Engine {
     Builtin,
     /// Derivatives become Core before the program runs.
     ChadFast,
+    /// The same, with reverse mode as the papers on CHAD define it.
+    Chad,
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
 }
@@ -120,6 +122,7 @@ impl Engine {
         match name {
             "builtin" | "auto" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
+            "chad" => Some(Engine::Chad),
             "dual" => Some(Engine::Dual(Rung::Tape)),
             name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
         }
@@ -128,13 +131,23 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
-        format!("auto, builtin, chad-fast, dual (which is dual:tape), {rungs}")
+        format!("auto, builtin, chad-fast, chad, dual (which is dual:tape), {rungs}")
+    }
+
+    /// Its name, if only the interpreter runs what it makes, and that of its relative for native code.
+    pub fn for_interpreter(self) -> Option<(String, &'static str)> {
+        match self {
+            Engine::Builtin | Engine::ChadFast | Engine::Dual(Rung::Tape) => None,
+            Engine::Chad => Some((String::from("chad"), "chad-fast")),
+            Engine::Dual(rung) => Some((format!("dual:{}", rung.name()), "dual:tape")),
+        }
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
     pub fn reverse_mode(self) -> ReverseMode {
         match self {
             Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
+            Engine::Chad => ReverseMode::ChadDefinition,
             Engine::Dual(rung) => ReverseMode::Dual(rung),
         }
     }
@@ -203,13 +216,15 @@ pub fn advance_observed(
     observe: &mut dyn FnMut(&str, Duration),
 ) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
     let mut report = chadwick_ad::Report::default();
-    if stage >= Stage::FirstOrder {
+    let keeps_functions = mode.keeps_functions(program);
+    if stage >= Stage::FirstOrder && !keeps_functions {
         let started = Instant::now();
         chadwick_opt::defunctionalise(program);
         observe("defunctionalise", started.elapsed());
         verified(program, "defunctionalise")?;
     }
-    if stage >= Stage::Prepare {
+    // The passes that prepare a program take functions that are data.
+    if stage >= Stage::Prepare && !keeps_functions {
         run(program, chadwick_opt::PREPARE, observe)?;
     }
     if stage >= Stage::Derivatives {

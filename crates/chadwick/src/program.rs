@@ -194,10 +194,8 @@ impl Program {
             Backend::Native(_) if engine == compile::Engine::Builtin => compile::Engine::ChadFast,
             _ => engine,
         };
-        if let (Backend::Native(_), compile::Engine::Dual(rung)) = (backend, by)
-            && rung != compile::Rung::Tape
-        {
-            let message = format!("the engine `dual:{}` is for the interpreter; `dual:tape` has native code", rung.name());
+        if let (Backend::Native(_), Some((name, instead))) = (backend, by.for_interpreter()) {
+            let message = format!("the engine `{name}` is for the interpreter; `{instead}` has native code");
             return Err(Error::NoNativeCode { message });
         }
         let mut core = Rc::clone(&lowered);
