@@ -1,6 +1,6 @@
 //! The ways of doing reverse mode, one row each.
 
-use crate::chad::{self, ChadEngine};
+use crate::chad::{self, ChadEngine, Cotangents};
 use crate::context::Context;
 use crate::dual::{self, DualEngine, Rung};
 use chadwick_core::{Atom, Differentiate, Program};
@@ -13,6 +13,8 @@ pub enum ReverseMode {
     Chad,
     /// CHAD as its papers define it.
     ChadDefinition,
+    /// CHAD with the complexity of its chapter 6.
+    ChadEfficient(Cotangents),
     Dual(Rung),
 }
 
@@ -30,7 +32,7 @@ impl ReverseMode {
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
         match self {
-            ReverseMode::Chad | ReverseMode::ChadDefinition => None,
+            ReverseMode::Chad | ReverseMode::ChadDefinition | ReverseMode::ChadEfficient(_) => None,
             ReverseMode::Dual(rung) => Some(dual::in_notation(prepared, rung)),
         }
     }
@@ -39,6 +41,7 @@ impl ReverseMode {
         match self {
             ReverseMode::Chad => None,
             ReverseMode::ChadDefinition => Some(Box::new(ChadEngine::definition())),
+            ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
         }
     }

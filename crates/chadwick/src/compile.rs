@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{ReverseMode, Rung};
+pub use chadwick_ad::{Cotangents, ReverseMode, Rung};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -113,6 +113,8 @@ pub enum Engine {
     ChadFast,
     /// The same, with reverse mode as the papers on CHAD define it.
     Chad,
+    /// The same with the right complexity, unoptimised.
+    ChadEfficient(Cotangents),
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
 }
@@ -123,6 +125,8 @@ impl Engine {
             "builtin" | "auto" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
             "chad" => Some(Engine::Chad),
+            "chad-efficient" => Some(Engine::ChadEfficient(Cotangents::InArray)),
+            "chad-efficient:map" => Some(Engine::ChadEfficient(Cotangents::InMap)),
             "dual" => Some(Engine::Dual(Rung::Tape)),
             name => name.strip_prefix("dual:").and_then(Rung::from_name).map(Engine::Dual),
         }
@@ -131,7 +135,7 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
-        format!("auto, builtin, chad-fast, chad, dual (which is dual:tape), {rungs}")
+        format!("auto, builtin, chad-fast, chad, chad-efficient, chad-efficient:map, dual (which is dual:tape), {rungs}")
     }
 
     /// Its name, if only the interpreter runs what it makes, and that of its relative for native code.
@@ -139,6 +143,8 @@ impl Engine {
         match self {
             Engine::Builtin | Engine::ChadFast | Engine::Dual(Rung::Tape) => None,
             Engine::Chad => Some((String::from("chad"), "chad-fast")),
+            Engine::ChadEfficient(Cotangents::InArray) => Some((String::from("chad-efficient"), "chad-fast")),
+            Engine::ChadEfficient(Cotangents::InMap) => Some((String::from("chad-efficient:map"), "chad-fast")),
             Engine::Dual(rung) => Some((format!("dual:{}", rung.name()), "dual:tape")),
         }
     }
@@ -148,6 +154,7 @@ impl Engine {
         match self {
             Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
             Engine::Chad => ReverseMode::ChadDefinition,
+            Engine::ChadEfficient(cotangents) => ReverseMode::ChadEfficient(cotangents),
             Engine::Dual(rung) => ReverseMode::Dual(rung),
         }
     }

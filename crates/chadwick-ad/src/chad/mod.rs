@@ -12,12 +12,17 @@
 //! is a call followed by [`Meaning::taken`], `run` is [`rules::Chad::closed`]. `Z` is what the analysis of activity finds inactive.
 
 mod arrays;
+mod bags;
 mod calls;
 mod control;
 mod dense;
+mod environment;
 mod functions;
 mod meaning;
 mod rules;
+mod sparse;
+
+pub use environment::Cotangents;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
@@ -39,6 +44,12 @@ impl ChadEngine {
     /// The definition.
     pub fn definition() -> ChadEngine {
         ChadEngine { meaning: Box::new(dense::Dense::default()), functions: FxHashMap::default() }
+    }
+
+    /// Efficient CHAD.
+    pub fn efficient(cotangents: Cotangents) -> ChadEngine {
+        let meaning = Box::new(sparse::Sparse::new(cotangents.environment()));
+        ChadEngine { meaning, functions: FxHashMap::default() }
     }
 
     /// Emits the value of a function at its arguments, and its backpropagator; says which parameters have cotangents.
