@@ -2,7 +2,8 @@
 
 use crate::chad::{self, ChadEngine, Cotangents};
 use crate::context::Context;
-use crate::dual::{self, DualEngine, Rung};
+use crate::dual::{DualEngine, Rung};
+use crate::notation::{Style, in_notation};
 use chadwick_core::{Atom, Differentiate, Program};
 use chadwick_source::Span;
 
@@ -31,10 +32,13 @@ impl ReverseMode {
 
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
-        match self {
-            ReverseMode::Chad | ReverseMode::ChadDefinition | ReverseMode::ChadEfficient(_) => None,
-            ReverseMode::Dual(rung) => Some(dual::in_notation(prepared, rung)),
-        }
+        let style = match self {
+            ReverseMode::Chad => return None,
+            ReverseMode::ChadDefinition => Style::Chad,
+            ReverseMode::ChadEfficient(_) => Style::ChadEfficient,
+            ReverseMode::Dual(rung) => Style::Dual(rung),
+        };
+        Some(in_notation(prepared, style))
     }
 
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {

@@ -44,7 +44,7 @@ enum State {
 /// An operator whose function has none inside any more.
 pub(crate) enum Prepared {
     Ready(Differentiate),
-    /// An inner derivative made functions that are values: this one waits until they are data.
+    /// An inner derivative made functions that are values, or waits itself: this one waits until they are data.
     Waits(Differentiate),
 }
 
@@ -115,11 +115,11 @@ impl<'p> Expander<'p> {
         }
         let functions = &self.context.program().functions;
         let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
-        let waits = bodies.chain([&parts.function.body]).any(has_closures);
+        let bodies: Vec<&Block> = bodies.chain([&parts.function.body]).collect();
         // The program's own functions may have derivatives; those that an inner derivative made become data.
         is_outer |= active.iter().any(|function| self.expanded.contains(function));
         let stay = !is_outer && parts.mode.is_reverse() && self.engine.as_ref().is_some_and(|engine| engine.takes_functions());
-        let waits = waits && !stay;
+        let waits = bodies.iter().any(|body| has_derivative(body)) || (!stay && bodies.into_iter().any(has_closures));
         Some(if waits { Prepared::Waits(parts) } else { Prepared::Ready(parts) })
     }
 

@@ -12,6 +12,7 @@ mod flow;
 mod forward;
 mod loops;
 mod makings;
+mod notation;
 mod report;
 mod reverse;
 mod saved;

@@ -2,9 +2,7 @@
 
 use super::meaning::Whole;
 use super::rules::Chad;
-use chadwick_core::{
-    Atom, Axis, BinaryOp, Block, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
-};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
@@ -80,6 +78,14 @@ impl Chad<'_, '_> {
     /// An operation on whole arrays.
     pub fn view(&mut self, statement: &Statement, types: &[Type]) -> Option<Atom> {
         let span = statement.span;
+        // Lengths are read first, so that an update finds its array unshared.
+        let mut wholes: Vec<Whole> = match &statement.op {
+            Op::Index { array, .. } | Op::Slice { array, .. } | Op::Update { array, .. } | Op::Reshape { array, .. } => {
+                vec![self.whole(array, span)]
+            }
+            Op::Concat { arrays } => arrays.iter().map(|array| self.whole(array, span)).collect(),
+            _ => Vec::new(),
+        };
         let mut op = statement.op.clone();
         op.for_each_atom_mut(&mut |atom| *atom = self.primal(atom));
         if let Op::ArrayLiteral { ty, .. } = &mut op {
@@ -91,11 +97,11 @@ impl Chad<'_, '_> {
         match &statement.op {
             Op::Index { array, indices } => {
                 let dims: Vec<SliceDim> = indices.iter().cloned().map(SliceDim::Index).collect();
-                Some(self.part(array, &dims, types, span))
+                Some(self.part(array, &wholes.pop()?, &dims, types, span))
             }
-            Op::Slice { array, dims } => Some(self.part(array, dims, types, span)),
+            Op::Slice { array, dims } => Some(self.part(array, &wholes.pop()?, dims, types, span)),
             Op::Update { array, dims, value } => {
-                let whole = self.whole(array, span);
+                let whole = wholes.pop()?;
                 Some(self.backpropagator(types, span, |this, cotangents, state| {
                     let cotangent = cotangents[0].clone();
                     let (rest, part) = this.engine.meaning.extract(this.context, &whole, dims, cotangent, span);
@@ -112,12 +118,9 @@ impl Chad<'_, '_> {
                 }
                 state
             })),
-            Op::Concat { arrays } => {
-                let wholes: Vec<Whole> = arrays.iter().map(|array| self.whole(array, span)).collect();
-                Some(self.backpropagator(types, span, |this, cotangents, state| {
-                    this.concat(&ty, arrays, &wholes, cotangents[0].clone(), state, span)
-                }))
-            }
+            Op::Concat { arrays } => Some(self.backpropagator(types, span, |this, cotangents, state| {
+                this.concat(&ty, arrays, &wholes, cotangents[0].clone(), state, span)
+            })),
             Op::Transpose { array, permutation } => {
                 let mut inverse = vec![0; permutation.len()];
                 permutation.iter().enumerate().for_each(|(to, from)| inverse[*from] = to);
@@ -128,9 +131,9 @@ impl Chad<'_, '_> {
                 }))
             }
             Op::Reshape { array, .. } => {
-                let whole = self.whole(array, span);
+                let dims = wholes.pop()?.sizes;
                 Some(self.backpropagator(types, span, |this, cotangents, state| {
-                    let back = this.context.emit_one(Op::Reshape { array: cotangents[0].clone(), dims: whole.sizes }, span);
+                    let back = this.context.emit_one(Op::Reshape { array: cotangents[0].clone(), dims }, span);
                     this.one(state, array, back, span)
                 }))
             }
@@ -139,10 +142,9 @@ impl Chad<'_, '_> {
     }
 
     /// `D(s ! i) = … (x ! i, \d. x' (the array that has d at i))`
-    fn part(&mut self, array: &Atom, dims: &[SliceDim], types: &[Type], span: Span) -> Atom {
-        let whole = self.whole(array, span);
+    fn part(&mut self, array: &Atom, whole: &Whole, dims: &[SliceDim], types: &[Type], span: Span) -> Atom {
         self.backpropagator(types, span, |this, cotangents, state| {
-            let back = this.engine.meaning.embed(this.context, &whole, dims, cotangents[0].clone(), span);
+            let back = this.engine.meaning.embed(this.context, whole, dims, cotangents[0].clone(), span);
             this.one(state, array, back, span)
         })
     }

@@ -1,13 +1,11 @@
 //! Bags: the cotangents of arrays. To contribute to an element costs nothing that depends on the length of the array; a bag becomes an array
 //! once, where the array was made. Several axes are bags of bags.
 
-use super::sparse::{Sparse, Task};
 use super::meaning::{Meaning, sizeless};
+use super::sparse::{Sparse, Task};
 use crate::context::Context;
 use chadwick_core::typing::constructors;
-use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Constructor, Dim, Loop, LoopForm, Op, Size, SliceDim, Type,
-};
+use chadwick_core::{Arm, Atom, Axis, BinaryOp, Binder, Block, Constructor, Dim, Loop, LoopForm, Op, Size, SliceDim, Type};
 use chadwick_source::{Name, Span};
 
 const NONE: u32 = 0;

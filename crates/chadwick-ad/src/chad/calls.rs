@@ -75,8 +75,7 @@ impl Chad<'_, '_> {
         let params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
         let results = self.cotangent_types(&chosen(lambda.params.iter().map(|it| it.ty.clone()).collect(), mask));
         let backpropagator = Type::Function(FunctionType { params, results }.into());
-        let mut types: Vec<Type> =
-            lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
+        let mut types: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
         types.push(backpropagator);
         let target = self.context.reserve(Chad::function_name(&source.name), Vec::new(), types, source.span);
         self.engine.functions.insert(key, target);

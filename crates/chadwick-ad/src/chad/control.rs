@@ -37,8 +37,10 @@ impl Chad<'_, '_> {
             Op::Reshape { array, dims } if !self.engine.meaning.has_views() => self.reshape_build(statement, array, dims),
             Op::Custom(custom) if !uses_rule(custom, true) => {
                 let params = custom.function.params.iter().zip(&custom.args);
-                let bind = |(param, arg): (&Binder, &Atom)| {
-                    Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span }
+                let bind = |(param, arg): (&Binder, &Atom)| Statement {
+                    binders: vec![param.clone()],
+                    op: Op::Copy(vec![arg.clone()]),
+                    span,
                 };
                 let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
                 let results = custom.function.body.results.get(skip..).unwrap_or_default().to_vec();
@@ -254,14 +256,13 @@ impl Chad<'_, '_> {
                 rows.push(this.engine.meaning.elements(this.context, ty, cotangent, &size, span));
             }
             let before = this.context.i64_op(BinaryOp::Sub, size.clone(), Atom::i64(1), span);
-            let (mut state, carried_back) =
-                this.contributing_loop(size, state, start, span, |this, index, state, carried| {
-                    let at = this.context.i64_op(BinaryOp::Sub, before, index, span);
-                    let mut args = carried.to_vec();
-                    args.extend(rows.iter().map(|rows| this.element(rows, &at, span)).collect::<Vec<Atom>>());
-                    let backpropagator = this.element(&backpropagators, &at, span);
-                    this.scoped(state, &backpropagator, args, &variables, span)
-                });
+            let (mut state, carried_back) = this.contributing_loop(size, state, start, span, |this, index, state, carried| {
+                let at = this.context.i64_op(BinaryOp::Sub, before, index, span);
+                let mut args = carried.to_vec();
+                args.extend(rows.iter().map(|rows| this.element(rows, &at, span)).collect::<Vec<Atom>>());
+                let backpropagator = this.element(&backpropagators, &at, span);
+                this.scoped(state, &backpropagator, args, &variables, span)
+            });
             let from = parts.initial.iter().zip(&carried).filter(|(_, carried)| **carried);
             for ((initial, _), cotangent) in from.zip(carried_back) {
                 state = this.one(state, initial, cotangent, span);

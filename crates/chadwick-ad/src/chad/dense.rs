@@ -2,7 +2,9 @@
 //! dependent types, checked when they meet). A backpropagator gives the cotangents of the whole environment, and a sum of two environments adds
 //! each of their parts.
 
-use super::meaning::{BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless};
+use super::meaning::{
+    BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
+};
 use crate::context::Context;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
@@ -83,10 +85,8 @@ impl Dense {
     fn primal_function(&mut self, context: &mut Context, function: &FunctionType) -> Type {
         let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         let mut results: Vec<Type> = function.results.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
-        let back = FunctionType {
-            params: self.carrying(context, &function.results),
-            results: self.carrying(context, &function.params),
-        };
+        let back =
+            FunctionType { params: self.carrying(context, &function.results), results: self.carrying(context, &function.params) };
         results.push(Type::Function(back.into()));
         Type::Function(FunctionType { params, results }.into())
     }
@@ -270,8 +270,7 @@ impl Meaning for Dense {
                 let element = array.element.as_type().unwrap_or(Type::BOOL);
                 let (space, indices) = axes(context, &left, array.dims.len(), span);
                 context.b.push_block();
-                let [a, b] =
-                    [left, right].map(|array| context.emit_one(Op::Index { array, indices: indices.clone() }, span));
+                let [a, b] = [left, right].map(|array| context.emit_one(Op::Index { array, indices: indices.clone() }, span));
                 let sum = self.plus(context, &element, a, b, span);
                 let body = context.b.pop_block(vec![sum]);
                 context.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
@@ -410,14 +409,7 @@ impl Meaning for Dense {
         Some(sums)
     }
 
-    fn taken(
-        &mut self,
-        _: &mut Context,
-        _: &[Variable],
-        from: usize,
-        mut state: Vec<Atom>,
-        _: Span,
-    ) -> (Vec<Atom>, Vec<Atom>) {
+    fn taken(&mut self, _: &mut Context, _: &[Variable], from: usize, mut state: Vec<Atom>, _: Span) -> (Vec<Atom>, Vec<Atom>) {
         let own = state.split_off(from.min(state.len()));
         (state, own)
     }

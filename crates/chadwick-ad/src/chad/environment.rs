@@ -209,9 +209,7 @@ impl InMap {
         span: Span,
     ) -> Vec<Atom> {
         let number = |op, right: i64| Op::Prim(PrimOp::Binary(op, Prim::I64), vec![at.clone(), Atom::i64(right)]);
-        let is = |left: Atom, right: i64| {
-            Op::Prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![left, Atom::i64(right)])
-        };
+        let is = |left: Atom, right: i64| Op::Prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![left, Atom::i64(right)]);
         let condition = context.emit_one(is(at.clone(), 1), span);
         let then = context.block(|context| vec![here(context)]);
         let otherwise = context.block(|context| {
@@ -274,8 +272,7 @@ impl Environment for InMap {
                 };
                 let found = self.towards(context, &at, |_| value, below, span);
                 let node = context.b.pop_block(found);
-                let arms =
-                    vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders, body: node }];
+                let arms = vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders, body: node }];
                 let found = context.b.push(Op::Match { scrutinee: map, arms, otherwise: None }, vec![cell.clone()], span);
                 let body = context.b.pop_block(found);
                 context.b.program_mut().functions[function.0 as usize].body = body;
@@ -291,7 +288,8 @@ impl Environment for InMap {
         let function = match self.write {
             Some(known) => known,
             None => {
-                let params = vec![context.fresh("map", ty.clone()), context.fresh("at", Type::I64), context.fresh("cell", cell.clone())];
+                let params =
+                    vec![context.fresh("map", ty.clone()), context.fresh("at", Type::I64), context.fresh("cell", cell.clone())];
                 let [map, at, new] = [0, 1, 2].map(|param: usize| Atom::Var(params[param].var));
                 let function = context.reserve(Name::from("write_cell"), params, vec![ty.clone()], span);
                 self.write = Some(function);
@@ -304,8 +302,7 @@ impl Environment for InMap {
                 let binders = self.node(context, cell);
                 let fields: Vec<Atom> = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
                 let node = Block { statements: Vec::new(), results: fields };
-                let arms =
-                    vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders, body: node }];
+                let arms = vec![Arm { tag: LEAF, binders: Vec::new(), body: leaf }, Arm { tag: NODE, binders, body: node }];
                 let types = vec![ty.clone(), cell.clone(), ty.clone()];
                 let parts = context.b.push(Op::Match { scrutinee: map, arms, otherwise: None }, types, span);
                 let with = |context: &mut Context, field: usize, part: Atom| {

@@ -26,10 +26,10 @@ impl Chad<'_, '_> {
         let body = self.block_with_backpropagator(&lambda.body, &inside, &wanted, span);
         let variables = self.variables(&inside);
         let environment = [self.environment.clone(), variables].concat();
-        let given: Vec<Type> = lambda.results.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone()).collect();
+        let given: Vec<Type> =
+            lambda.results.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone()).collect();
         let backpropagator = Type::Function(self.backpropagator_type(&given, &environment).into());
-        let mut results: Vec<Type> =
-            lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
+        let mut results: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
         let count = results.len();
         results.push(backpropagator);
         let both = self.function_value("both", Lambda { params, results: results.clone(), body }, span);
@@ -40,9 +40,8 @@ impl Chad<'_, '_> {
         self.context.b.push_block();
         let mut values = self.applied(&both, atoms(&params), span);
         let inner = values.pop().unwrap_or(Atom::i64(0));
-        let own = self.linear(&cotangents, span, |this, cotangents| {
-            this.applied(&inner, cotangents.to_vec(), span).split_off(kept)
-        });
+        let own =
+            self.linear(&cotangents, span, |this, cotangents| this.applied(&inner, cotangents.to_vec(), span).split_off(kept));
         let own_type = self.context.type_of(&own);
         values.push(own);
         let body = self.context.b.pop_block(values);
@@ -140,11 +139,7 @@ impl Chad<'_, '_> {
             let body = self.context.b.pop_block(results);
             arms.push(Arm { tag: tag as u32, binders, body });
         }
-        let results = self.context.b.push(
-            Op::Match { scrutinee: parameters[0].clone(), arms, otherwise: None },
-            types,
-            span,
-        );
+        let results = self.context.b.push(Op::Match { scrutinee: parameters[0].clone(), arms, otherwise: None }, types, span);
         let body: Block = self.context.b.pop_block(results);
         self.context.b.program_mut().functions[function.0 as usize].body = body;
         let start = self.written_out(state, &environment, span);

@@ -5,7 +5,7 @@
 //! (`sparse.rs`, `environment.rs`).
 
 use crate::context::Context;
-use chadwick_core::{Atom, ArrayType, Constructor, Element, Program, SliceDim, Type, TypeId, Var};
+use chadwick_core::{ArrayType, Atom, Constructor, Element, Program, SliceDim, Type, TypeId, Var};
 use chadwick_source::Span;
 
 /// A variable of the environment `Γ`: one that has a cotangent.
@@ -163,10 +163,8 @@ pub fn sizeless(ty: &Type) -> Type {
             Type::Array(ArrayType { element: Element::Boxed(sizeless(&element).into()), dims })
         }
         Type::Sum(constructors) => {
-            let each = |it: &Constructor| Constructor {
-                name: it.name.clone(),
-                payload: it.payload.iter().map(sizeless).collect(),
-            };
+            let each =
+                |it: &Constructor| Constructor { name: it.name.clone(), payload: it.payload.iter().map(sizeless).collect() };
             Type::Sum(constructors.iter().map(each).collect())
         }
         other => other,

@@ -164,12 +164,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     }
 
     /// Emits a function from cotangents of values of these types to those of the environment; `make` says what is contributed.
-    pub fn backpropagator(
-        &mut self,
-        types: &[Type],
-        span: Span,
-        make: impl FnOnce(&mut Self, &[Atom], State) -> State,
-    ) -> Atom {
+    pub fn backpropagator(&mut self, types: &[Type], span: Span, make: impl FnOnce(&mut Self, &[Atom], State) -> State) -> Atom {
         let environment = self.environment.clone();
         self.backpropagator_to(types, &environment, span, make)
     }
@@ -454,8 +449,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     /// `D(inl t) = … (inl x, \d. x' (cast d))`
     fn construct(&mut self, statement: &Statement, ty: &Type, tag: u32, args: &[Atom], types: &[Type]) -> Option<Atom> {
         let span = statement.span;
-        let fields: Vec<Field> =
-            args.iter().map(|arg| Field { primal: self.primal(arg), ty: self.source_type(arg) }).collect();
+        let fields: Vec<Field> = args.iter().map(|arg| Field { primal: self.primal(arg), ty: self.source_type(arg) }).collect();
         let primal_type = match self.higher_order {
             true => self.engine.meaning.primal_type(self.context, ty),
             false => ty.clone(),

@@ -131,9 +131,8 @@ impl Sparse {
         let mut arms = vec![Arm { tag: ZERO, binders: Vec::new(), body: same(right) }];
         for (tag, (constructor, source)) in made.iter().skip(1).zip(&all).enumerate() {
             let tag = tag as u32 + 1;
-            let [own, other] = [(); 2].map(|()| -> Vec<Binder> {
-                constructor.payload.iter().map(|ty| context.fresh("", ty.clone())).collect()
-            });
+            let [own, other] =
+                [(); 2].map(|()| -> Vec<Binder> { constructor.payload.iter().map(|ty| context.fresh("", ty.clone())).collect() });
             let fields: Vec<Type> = source.payload.iter().filter(|ty| context.carries(ty)).cloned().collect();
             context.b.push_block();
             context.b.push_block();
@@ -287,9 +286,7 @@ impl Meaning for Sparse {
 
     fn with_room(&mut self, context: &mut Context, state: State, depth: usize, span: Span) -> State {
         let cell = self.cells.ty(context);
-        state.map(|state| {
-            state.into_iter().map(|state| self.environment.with_room(context, &cell, state, depth, span)).collect()
-        })
+        state.map(|state| state.into_iter().map(|state| self.environment.with_room(context, &cell, state, depth, span)).collect())
     }
 
     fn one(
