@@ -78,10 +78,11 @@ fn active(program: &Program, lambda: &Lambda, mask: &[bool]) -> FxHashSet<Var> {
     active
 }
 
-/// The parameters of functions that are values: what they are applied to is not known.
+/// Functions that are values, and their parameters: what they are applied to is not known.
 fn closure_params(block: &Block, found: &mut Vec<Var>) {
     for statement in &block.statements {
         if let Op::Closure(lambda) = &statement.op {
+            found.extend(statement.binders.iter().map(|binder| binder.var));
             found.extend(lambda.params.iter().map(|param| param.var));
         }
         statement.op.scopes().iter().for_each(|scope| closure_params(scope.block, found));

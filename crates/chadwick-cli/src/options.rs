@@ -605,7 +605,9 @@ fn stage(name: &str) -> Result<Stage, String> {
 /// Engines whose derivatives are programs that can be shown.
 fn explained_engine(name: &str) -> Result<String, String> {
     match name {
-        "builtin" => Err(String::from("the engine `builtin` makes no program; `chad-fast` and `dual:RUNG` can be explained")),
+        "builtin" => Err(String::from(
+            "the engine `builtin` makes no program; `chad-fast`, `chad`, `chad-efficient` and `dual:RUNG` can be explained",
+        )),
         other => engine(other),
     }
 }

@@ -72,6 +72,20 @@ fn derivatives_on_every_rung_of_dual_numbers() {
 }
 
 #[test]
+fn derivatives_by_efficient_chad_at_nine_digits() {
+    for engine in ["chad-efficient", "chad-efficient:map"] {
+        passes("tests/conformance/ad", &["--engine", engine, "--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
+    }
+    passes("tests/programs", &["--engine", "chad-efficient"]);
+}
+
+#[test]
+fn derivatives_by_chad_as_it_is_defined() {
+    passes("tests/conformance/ad/beyond-futhark", &["--engine", "chad"]);
+    passes("tests/programs", &["--engine", "chad"]);
+}
+
+#[test]
 fn programs_and_examples_with_derivatives_as_core() {
     passes("tests/programs", &["--engine", "chad-fast"]);
     passes("examples", &FAST);

@@ -230,9 +230,10 @@ pub fn advance_observed(
         observe("defunctionalise", started.elapsed());
         verified(program, "defunctionalise")?;
     }
-    // The passes that prepare a program take functions that are data.
-    if stage >= Stage::Prepare && !keeps_functions {
-        run(program, chadwick_opt::PREPARE, observe)?;
+    if stage >= Stage::Prepare {
+        // Most passes take functions that are data.
+        let dead = [chadwick_opt::Pass { name: "dead", run: chadwick_opt::remove_dead }];
+        run(program, if keeps_functions { &dead } else { chadwick_opt::PREPARE }, observe)?;
     }
     if stage >= Stage::Derivatives {
         let started = Instant::now();

@@ -92,6 +92,13 @@ fn worked_examples() -> Vec<(&'static str, Vec<Value>, Vec<f64>)> {
             vec![1i64.into(), 2.0.into()],
             vec![32.0],
         ),
+        // A rule of the program's own, with a function from around it.
+        (
+            "entry f (x: f64) =
+               vjp (\\x -> let g = if x > 0 then (\\y -> y * y) else (\\y -> y) in with_vjp g (\\_ d -> g (2 * d)) x + g x) x 1",
+            vec![3.0.into()],
+            vec![4.0 + 6.0],
+        ),
         // E13, and the other forms on arrays.
         ("entry f (xs: []f64) = vjp (reduce (*) 1) xs 1", vec![vec![1.0, 2.0, 3.0, 4.0].into()], vec![24.0, 12.0, 8.0, 6.0]),
         (

@@ -159,6 +159,11 @@ pub(crate) fn functions_are_local(program: &Program) -> bool {
         each_op(&function.body, &mut |op| match op {
             Op::Closure(_) => found = true,
             Op::Differentiate(parts) => local &= is_local(parts),
+            // A rule sees values and cotangents of the form of values; functions have none.
+            Op::Custom(custom) => {
+                let mut outside = [&custom.function, &custom.rule].into_iter().flat_map(lambda_free_variables);
+                local &= !outside.any(|var| is_outside(&var));
+            }
             _ => {}
         });
     }

@@ -114,8 +114,12 @@ impl Writer<'_> {
                     false => format!("{bound} = {name}({values})"),
                 });
             }
-            Op::Construct { tag, args, .. } if is_active => {
+            Op::Construct { tag, args, .. } => {
                 let values = self.atoms(args);
+                if !is_active {
+                    self.line(&format!("{bound} = in{tag} ({values})"));
+                    return;
+                }
                 let one = |(at, arg): (usize, &Atom)| format!("one_{} (cast{tag} d).{at}", self.atom(arg));
                 let ones: Vec<String> = args.iter().enumerate().filter(|(_, arg)| self.is_active(arg)).map(one).collect();
                 let ones = self.contributions(&ones);
