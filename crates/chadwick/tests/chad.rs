@@ -289,7 +289,7 @@ entry f (xs: []f64) (ys: []f64) = vjp double xs ys";
     for engine in ENGINES {
         for (text, args) in [(sums, vec![3.0.into()]), (lengths, vec![vec![1.0, -2.0].into(), vec![1.0].into()])] {
             let function = by(&source(text), engine).function("f").expect("an entry point");
-            let error = function.call(&args).err().expect("a seed of another form");
+            let error = function.call(&args).expect_err("a seed of another form");
             assert!(error.message().contains("cotangent"), "{engine:?}: {}", error.message());
         }
     }

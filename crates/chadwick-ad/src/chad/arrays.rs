@@ -168,7 +168,7 @@ impl Chad<'_, '_> {
         for ((array, whole), start) in arrays.iter().zip(wholes).zip(starts) {
             let dims = vec![SliceDim::Range { start, count: whole.sizes[0].clone(), stride: Atom::i64(1) }];
             let own = self.context.emit_one(Op::Slice { array: rows.clone(), dims }, span);
-            let own = self.engine.meaning.from_elements(self.context, ty, own, span);
+            let own = self.engine.meaning.gathered(self.context, ty, own, span);
             state = self.one(state, array, own, span);
         }
         state

@@ -63,7 +63,7 @@ impl Sparse {
         &mut self,
         context: &mut Context,
         bag: &Type,
-        make: &mut dyn FnMut(&mut Self, &mut Context, u32, Vec<Atom>) -> Atom,
+        mut make: impl FnMut(&mut Self, &mut Context, u32, Vec<Atom>) -> Atom,
     ) -> Vec<Arm> {
         let all = constructors(&context.b, bag).map(<[_]>::to_vec).unwrap_or_default();
         let mut arms = Vec::new();
@@ -84,7 +84,7 @@ impl Sparse {
         let rows = self.element(context, ty).array([Dim::Any]);
         let types = (vec![bag_type.clone(), Type::I64], vec![rows.clone()]);
         let function = self.function(context, (Task::Collect, "collect"), ty, types, |this, context, args| {
-            let arms = this.arms(context, &bag_type, &mut |this, context, tag, fields| match tag {
+            let arms = this.arms(context, &bag_type, |this, context, tag, fields| match tag {
                 ALL => {
                     context.check_length(&args[1], &fields[0], 0, "cotangent", span);
                     fields[0].clone()
@@ -128,7 +128,7 @@ impl Sparse {
         let rows_type = self.element(context, ty).array([Dim::Any]);
         let types = (vec![bag_type.clone(), rows_type.clone()], vec![rows_type.clone()]);
         let function = self.function(context, (Task::Add, "add_bag"), ty, types, |this, context, args| {
-            let arms = this.arms(context, &bag_type, &mut |this, context, tag, fields| match tag {
+            let arms = this.arms(context, &bag_type, |this, context, tag, fields| match tag {
                 ONE => this.added_at(context, ty, &args[1], &fields[0], fields[1].clone(), span),
                 BOTH => {
                     let left = this.added(context, ty, fields[0].clone(), args[1].clone(), span);

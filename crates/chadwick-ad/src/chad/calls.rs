@@ -115,7 +115,7 @@ impl Chad<'_, '_> {
                 let primal = Atom::Var(binder.var);
                 let own = if this.is_active(binder) { cotangents.next() } else { None };
                 given.push(match own {
-                    Some(own) => this.engine.meaning.to_value(this.context, own, &primal, &binder.ty, span),
+                    Some(own) => this.engine.meaning.in_full(this.context, own, &primal, &binder.ty, span),
                     None => this.context.zero_like(&primal, span),
                 });
             }
@@ -126,7 +126,7 @@ impl Chad<'_, '_> {
             for (arg, cotangent) in custom.args.iter().zip(&custom.rule.body.results) {
                 if this.has_place(arg) {
                     let ty = this.source_type(arg);
-                    let cotangent = this.engine.meaning.from_value(this.context, cotangent.clone(), &ty, span);
+                    let cotangent = this.engine.meaning.in_form(this.context, cotangent.clone(), &ty, span);
                     state = this.one(state, arg, cotangent, span);
                 }
             }

@@ -14,9 +14,6 @@ impl Chad<'_, '_> {
         let span = statement.span;
         let mut made = Vec::new();
         let simpler = match &statement.op {
-            Op::Reduce { space, op, neutral, body, .. } => {
-                self.context.fold_loop(statement, space, op, neutral, body, false, &mut made, span)
-            }
             Op::Scan { axis, op, neutral, body } => {
                 self.context.fold_loop(statement, std::slice::from_ref(axis), op, neutral, body, true, &mut made, span)
             }

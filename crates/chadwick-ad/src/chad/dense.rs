@@ -306,7 +306,7 @@ impl Meaning for Dense {
         cotangent
     }
 
-    fn from_elements(&mut self, _: &mut Context, _: &Type, elements: Atom, _: Span) -> Atom {
+    fn gathered(&mut self, _: &mut Context, _: &Type, elements: Atom, _: Span) -> Atom {
         elements
     }
 
@@ -357,11 +357,11 @@ impl Meaning for Dense {
         context.construct(&bag, BAG_ONE, [args, cotangents].concat(), span).swap_remove(0)
     }
 
-    fn from_value(&mut self, _: &mut Context, value: Atom, _: &Type, _: Span) -> Atom {
+    fn in_form(&mut self, _: &mut Context, value: Atom, _: &Type, _: Span) -> Atom {
         value
     }
 
-    fn to_value(&mut self, _: &mut Context, cotangent: Atom, _: &Atom, _: &Type, _: Span) -> Atom {
+    fn in_full(&mut self, _: &mut Context, cotangent: Atom, _: &Atom, _: &Type, _: Span) -> Atom {
         cotangent
     }
 

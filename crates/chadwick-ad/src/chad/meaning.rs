@@ -63,7 +63,7 @@ pub trait Meaning {
     fn elements(&mut self, context: &mut Context, ty: &Type, cotangent: Atom, size: &Atom, span: Span) -> Atom;
 
     /// The inverse.
-    fn from_elements(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom;
+    fn gathered(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom;
 
     /// Whether the cotangent is a zero that is known as such without looking inside; `None` if that cannot be.
     fn is_absent(&mut self, context: &mut Context, ty: &Type, cotangent: &Atom, span: Span) -> Option<Atom>;
@@ -85,11 +85,11 @@ pub trait Meaning {
     /// The cotangent of a function value that was called once; only where functions have derivatives.
     fn called(&mut self, context: &mut Context, ty: &Type, args: Vec<Atom>, cotangents: Vec<Atom>, span: Span) -> Atom;
 
-    /// A cotangent that has the form of its value, such as a seed.
-    fn from_value(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom;
+    /// The cotangent that is given in the form of its value, such as a seed.
+    fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom;
 
-    /// A cotangent in the form of its value.
-    fn to_value(&mut self, context: &mut Context, cotangent: Atom, primal: &Atom, ty: &Type, span: Span) -> Atom;
+    /// A cotangent in the form of its value, such as a gradient.
+    fn in_full(&mut self, context: &mut Context, cotangent: Atom, primal: &Atom, ty: &Type, span: Span) -> Atom;
 
     // --------------------------------------------------------------------------------------------------------- environment
 

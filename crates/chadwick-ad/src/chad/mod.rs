@@ -21,6 +21,7 @@ mod functions;
 mod meaning;
 mod rules;
 mod sparse;
+mod trees;
 
 pub use environment::Cotangents;
 
@@ -85,7 +86,7 @@ impl Forward {
         for ((result, seed), (ty, wanted)) in self.results.iter().zip(seeds).zip(self.lambda.results.iter().zip(&self.wanted)) {
             if *wanted {
                 context.check_seed(result, seed, "cotangent", span);
-                cotangents.push(meaning.from_value(context, seed.clone(), ty, span));
+                cotangents.push(meaning.in_form(context, seed.clone(), ty, span));
             }
         }
         let given = context.emit(Op::Apply { function: self.backpropagator.clone(), args: cotangents }, span);
@@ -94,7 +95,7 @@ impl Forward {
         for (param, masked) in self.lambda.params.iter().zip(&self.mask) {
             let primal = Atom::Var(param.var);
             all.push(match (masked, given.next_if(*masked)) {
-                (true, Some(cotangent)) => meaning.to_value(context, cotangent, &primal, &param.ty, span),
+                (true, Some(cotangent)) => meaning.in_full(context, cotangent, &primal, &param.ty, span),
                 _ => context.zero_like(&primal, span),
             });
         }

@@ -406,9 +406,10 @@ impl<'c, 'p> Chad<'c, 'p> {
                 self.push(Vec::new(), Op::Assert { condition: condition.clone(), message }, span);
                 None
             }
-            Op::Reduce { .. } | Op::Scan { .. } | Op::Hist { .. } | Op::Scatter { .. } => {
-                self.refuse(statement, "this form on functions")
+            Op::Reduce { space, op, neutral, body, commutative } => {
+                self.reduce(statement, (space, body), (op, neutral), *commutative, &types)
             }
+            Op::Scan { .. } | Op::Hist { .. } | Op::Scatter { .. } => self.refuse(statement, "this form on functions"),
             Op::Differentiate(_) => self.refuse(statement, "a derivative that was left standing"),
             Op::WithAccumulators { .. } | Op::Accumulate { .. } => self.refuse(statement, "an accumulator"),
             Op::WithLog { .. } | Op::Log { .. } => self.refuse(statement, "a log"),

@@ -201,7 +201,7 @@ impl Meaning for Sparse {
         self.collected(context, ty, cotangent, size, span)
     }
 
-    fn from_elements(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom {
+    fn gathered(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom {
         self.bag_of_all(context, ty, elements, span)
     }
 
@@ -262,11 +262,11 @@ impl Meaning for Sparse {
         Atom::i64(0)
     }
 
-    fn from_value(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
+    fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
         self.sparse(context, value, ty, span)
     }
 
-    fn to_value(&mut self, context: &mut Context, cotangent: Atom, primal: &Atom, ty: &Type, span: Span) -> Atom {
+    fn in_full(&mut self, context: &mut Context, cotangent: Atom, primal: &Atom, ty: &Type, span: Span) -> Atom {
         self.written(context, cotangent, primal, ty, span)
     }
 

@@ -120,7 +120,7 @@ fn efficient_chad_with_cotangents_in_a_map_agrees_with_the_interpreter() {
 #[test]
 fn chad_as_it_is_defined_agrees_with_the_interpreter() {
     for element in [Element::I64, Element::F64] {
-        check_programs(element, programs(8), &|program, report| match element {
+        check_programs(element, programs(5), &|program, report| match element {
             Element::I64 => engine_agrees::<i64>(Engine::Chad, program, element, report),
             Element::F64 => engine_agrees::<f64>(Engine::Chad, program, element, report),
         });
