@@ -12,6 +12,7 @@
 //! is a call followed by [`Meaning::taken`], `run` is [`rules::Chad::closed`]. `Z` is what the analysis of activity finds inactive.
 
 mod arrays;
+mod backpropagators;
 mod bags;
 mod calls;
 mod control;
