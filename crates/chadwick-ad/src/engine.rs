@@ -1,6 +1,6 @@
 //! The ways of doing reverse mode, one row each.
 
-use crate::chad::{self, ChadEngine, Cotangents};
+use crate::chad::{self, ChadEngine, Cotangents, Definition};
 use crate::context::Context;
 use crate::dual::{DualEngine, Rung};
 use crate::notation::{Style, in_notation};
@@ -13,7 +13,7 @@ pub enum ReverseMode {
     /// Fast CHAD, which is woven into the expansion of derivatives.
     Chad,
     /// CHAD as its papers define it.
-    ChadDefinition,
+    ChadDefinition(Definition),
     /// CHAD with the complexity of its chapter 6.
     ChadEfficient(Cotangents),
     Dual(Rung),
@@ -27,14 +27,21 @@ impl ReverseMode {
 
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
     pub fn keeps_functions(self, program: &Program) -> bool {
-        self == ReverseMode::ChadDefinition && chad::functions_are_local(program)
+        matches!(self, ReverseMode::ChadDefinition(_)) && chad::functions_are_local(program)
+    }
+
+    /// Makes readable what the engine made, if that is wished.
+    pub fn simplify(self, program: &mut Program) {
+        if self == ReverseMode::ChadDefinition(Definition::Simplified) {
+            chad::simplify(program);
+        }
     }
 
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
         let style = match self {
             ReverseMode::Chad => return None,
-            ReverseMode::ChadDefinition => Style::Chad,
+            ReverseMode::ChadDefinition(_) => Style::Chad,
             ReverseMode::ChadEfficient(_) => Style::ChadEfficient,
             ReverseMode::Dual(rung) => Style::Dual(rung),
         };
@@ -44,7 +51,7 @@ impl ReverseMode {
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
             ReverseMode::Chad => None,
-            ReverseMode::ChadDefinition => Some(Box::new(ChadEngine::definition())),
+            ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
             ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
         }

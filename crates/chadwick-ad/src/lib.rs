@@ -22,7 +22,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use chad::Cotangents;
+pub use chad::{Cotangents, Definition};
 pub use dual::Rung;
 pub use engine::ReverseMode;
 pub use expand::{expand, expand_with_report, has_derivatives};

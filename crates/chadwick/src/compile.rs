@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{Cotangents, ReverseMode, Rung};
+pub use chadwick_ad::{Cotangents, Definition, ReverseMode, Rung};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -112,7 +112,7 @@ pub enum Engine {
     /// Derivatives become Core before the program runs.
     ChadFast,
     /// The same, with reverse mode as the papers on CHAD define it.
-    Chad,
+    Chad(Definition),
     /// The same with the right complexity, unoptimised.
     ChadEfficient(Cotangents),
     /// The same, with reverse mode by dual numbers.
@@ -124,7 +124,9 @@ impl Engine {
         match name {
             "builtin" | "auto" => Some(Engine::Builtin),
             "chad-fast" => Some(Engine::ChadFast),
-            "chad" => Some(Engine::Chad),
+            "chad" => Some(Engine::Chad(Definition::Plain)),
+            "chad:simplified" => Some(Engine::Chad(Definition::Simplified)),
+            "chad:dependencies" => Some(Engine::Chad(Definition::Dependencies)),
             "chad-efficient" => Some(Engine::ChadEfficient(Cotangents::InArray)),
             "chad-efficient:map" => Some(Engine::ChadEfficient(Cotangents::InMap)),
             "dual" => Some(Engine::Dual(Rung::Tape)),
@@ -135,14 +137,18 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let rungs = Rung::ALL.map(|rung| format!("dual:{}", rung.name())).join(", ");
-        format!("auto, builtin, chad-fast, chad, chad-efficient, chad-efficient:map, dual (which is dual:tape), {rungs}")
+        format!(
+            "auto, builtin, chad-fast, chad, chad:simplified, chad:dependencies, chad-efficient, chad-efficient:map, dual (which is dual:tape), {rungs}"
+        )
     }
 
     /// Its name, if only the interpreter runs what it makes, and that of its relative for native code.
     pub fn for_interpreter(self) -> Option<(String, &'static str)> {
         match self {
             Engine::Builtin | Engine::ChadFast | Engine::Dual(Rung::Tape) => None,
-            Engine::Chad => Some((String::from("chad"), "chad-fast")),
+            Engine::Chad(Definition::Plain) => Some((String::from("chad"), "chad-fast")),
+            Engine::Chad(Definition::Simplified) => Some((String::from("chad:simplified"), "chad-fast")),
+            Engine::Chad(Definition::Dependencies) => Some((String::from("chad:dependencies"), "chad-fast")),
             Engine::ChadEfficient(Cotangents::InArray) => Some((String::from("chad-efficient"), "chad-fast")),
             Engine::ChadEfficient(Cotangents::InMap) => Some((String::from("chad-efficient:map"), "chad-fast")),
             Engine::Dual(rung) => Some((format!("dual:{}", rung.name()), "dual:tape")),
@@ -153,7 +159,7 @@ impl Engine {
     pub fn reverse_mode(self) -> ReverseMode {
         match self {
             Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
-            Engine::Chad => ReverseMode::ChadDefinition,
+            Engine::Chad(definition) => ReverseMode::ChadDefinition(definition),
             Engine::ChadEfficient(cotangents) => ReverseMode::ChadEfficient(cotangents),
             Engine::Dual(rung) => ReverseMode::Dual(rung),
         }
@@ -247,6 +253,10 @@ pub fn advance_observed(
             chadwick_ad::expand_with_report(program, mode)?;
             verified(program, "derivatives")?;
         }
+    }
+    if stage >= Stage::Optimise {
+        mode.simplify(program);
+        verified(program, "simplify functions")?;
     }
     if stage >= Stage::Optimise && mode.is_for_speed() {
         run(program, chadwick_opt::FINISH, observe)?;

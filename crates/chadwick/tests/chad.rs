@@ -1,10 +1,13 @@
 //! CHAD as it is defined and efficient CHAD: the papers' worked examples, and what each generation costs.
 
-use chadwick::compile::{Cotangents, Engine, Stage};
+use chadwick::compile::{Cotangents, Definition, Engine, Stage};
 use chadwick::{Counters, Program, Value};
 
 const EFFICIENT: Engine = Engine::ChadEfficient(Cotangents::InArray);
-const ENGINES: [Engine; 3] = [Engine::Chad, EFFICIENT, Engine::ChadEfficient(Cotangents::InMap)];
+const ENGINES: [Engine; 4] =
+    [Engine::Chad(Definition::Plain), EFFICIENT, Engine::ChadEfficient(Cotangents::InMap), Engine::Chad(Definition::Simplified)];
+
+const DEPENDENCIES: Engine = Engine::Chad(Definition::Dependencies);
 
 fn source(text: &str) -> Program {
     Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -158,7 +161,7 @@ fn nested_functions_cost_exponential_time_by_definition_and_linear_time_as_data(
         assert_eq!(found, [1.0], "{engine:?} at depth {n}");
         work(&counters)
     };
-    let definition = [4, 6, 8].map(|n| cost(Engine::Chad, n));
+    let definition = [4, 6, 8].map(|n| cost(Engine::Chad(Definition::Plain), n));
     assert!(definition[1] > 3 * definition[0] && definition[2] > 3 * definition[1], "doubles with each level: {definition:?}");
     let efficient = [4, 8, 12].map(|n| cost(EFFICIENT, n) as i64);
     let steps = [efficient[1] - efficient[0], efficient[2] - efficient[1]];
@@ -213,7 +216,7 @@ entry f (n: i64) (x: f64) = vjp (\\x -> heads n (make n x)) x 1";
 fn the_definition_pays_for_the_whole_environment_each_time() {
     let reads = "entry f [n] (xs: [n]f64) = vjp (\\xs -> loop s = 0 for i < n do s + xs[i] * xs[(i * 7) % n]) xs 1";
     let numbers = |n: i64| vec![vec![1.0; n as usize].into()];
-    let costs = growth(Engine::Chad, reads, numbers, [32, 64, 128, 256]);
+    let costs = growth(Engine::Chad(Definition::Plain), reads, numbers, [32, 64, 128, 256]);
     assert!(costs[3] > 10 * costs[1], "quadratic: {costs:?}");
 }
 
@@ -272,7 +275,7 @@ fn the_text_of_a_derivative_grows_with_the_text_of_the_program() {
     let sizes = [8, 16, 32].map(|n| size(EFFICIENT, &nested(n)));
     assert!(sizes[2] - sizes[1] <= 22 * (sizes[1] - sizes[0]) / 10, "linear: {sizes:?}");
     // The definition writes out an environment at every statement: no worse than the square.
-    let sizes = [8, 16, 32].map(|n| size(Engine::Chad, &nested(n)));
+    let sizes = [8, 16, 32].map(|n| size(Engine::Chad(Definition::Plain), &nested(n)));
     assert!(sizes[2] <= 5 * sizes[1], "quadratic: {sizes:?}");
 }
 
@@ -297,7 +300,8 @@ entry f (xs: []f64) (ys: []f64) = vjp double xs ys";
 
 #[test]
 fn engines_are_known_by_name() {
-    for (name, engine) in [("chad", ENGINES[0]), ("chad-efficient", ENGINES[1]), ("chad-efficient:map", ENGINES[2])] {
+    let names = ["chad", "chad-efficient", "chad-efficient:map", "chad:simplified", "chad:dependencies"];
+    for (name, engine) in names.into_iter().zip(ENGINES.into_iter().chain([DEPENDENCIES])) {
         assert_eq!(Engine::from_name(name), Some(engine));
         assert!(Engine::names().contains(name));
     }
@@ -325,13 +329,69 @@ fn a_derivative_is_explained_in_the_notation_of_the_papers() {
         explanation.unwrap_or_else(|error| panic!("{}", error.message())).notation.expect("a notation")
     };
     for (program, engine, parts) in [
-        (&program, Engine::Chad, vec!["> = <f64.mul(", ", \\d. one_", ") + one_", "let e = one_", " e."]),
+        (&program, Engine::Chad(Definition::Plain), vec!["> = <f64.mul(", ", \\d. one_", ") + one_", "let e = one_", " e."]),
         (&program, EFFICIENT, vec!["> = <f64.mul(", ", \\d. do one_", "; one_", "' =<< take "]),
-        (&functions, Engine::Chad, vec!["copowfold (", "\\d. one_", " [(", "snd ("]),
+        (&functions, Engine::Chad(Definition::Plain), vec!["copowfold (", "\\d. one_", " [(", "snd ("]),
     ] {
         let text = explained(program, engine);
         for part in parts {
             assert!(text.contains(part), "{engine:?} without {part}:\n{text}");
         }
+    }
+}
+
+/// Vákár and Smeding, figure 9 (b): what is left of the derivative of figure 1 (b) when functions with one call are unfolded.
+#[test]
+fn a_simplified_derivative_is_the_one_of_the_paper() {
+    let program = source("entry f (x1: f64) (x2: f64) (x3: f64) (x4: f64) = f64.sin ((x1 * x4 + 2 * x2) * x3 + x4)");
+    let function = by(&program, Engine::Chad(Definition::Simplified)).function("f").expect("an entry point");
+    let explanation = function.explain(chadwick_core::Mode::Vjp, Stage::Optimise);
+    insta::assert_snapshot!(explanation.unwrap_or_else(|error| panic!("{}", error.message())).core);
+}
+
+/// Nothing is computed more often than before.
+#[test]
+fn simplification_never_adds_work() {
+    for (text, args, _) in worked_examples() {
+        let program = source(text);
+        let [plain, simplified] = [ENGINES[0], ENGINES[3]].map(|engine| run(&by(&program, engine), "f", &args).1.operations);
+        assert!(simplified <= plain, "{simplified} operations instead of {plain} for {text}");
+    }
+}
+
+/// With truth values for numbers the same transformation says which inputs matter.
+#[test]
+fn dependencies_are_a_derivative_over_truth_values() {
+    let exact: [(&str, Vec<Value>, Vec<f64>); 5] = [
+        // A product with zero depends on its factors, though its derivative is zero.
+        (
+            "entry f (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> (x * y, f64.exp z)) (x, y, z) (1, 0)",
+            vec![0.0.into(), 0.0.into(), 3.0.into()],
+            vec![1.0, 1.0, 0.0],
+        ),
+        // Cancellation hides nothing; a branch that is not taken, a condition and an index do not matter.
+        ("entry f (x: f64) = vjp (\\x -> x - x) x 1", vec![2.0.into()], vec![1.0]),
+        (
+            "entry f (x: f64) (y: f64) = vjp (\\(x, y) -> if x > 0 then y else x) (x, y) 5",
+            vec![1.0.into(), 2.0.into()],
+            vec![0.0, 1.0],
+        ),
+        (
+            "entry f (xs: []f64) (i: i64) = vjp (\\xs -> let ys = scan (+) 0 xs in ys[i]) xs 1",
+            vec![vec![1.0, 2.0, 3.0, 4.0].into(), 1i64.into()],
+            vec![1.0, 1.0, 0.0, 0.0],
+        ),
+        // A rule of the program's own says nothing of dependencies: the function itself is looked at.
+        ("entry f (x: f64) = vjp (\\x -> with_vjp (\\x -> x * x) (\\_ _ -> 0) x) x 1", vec![2.0.into()], vec![1.0]),
+    ];
+    for (text, args, wanted) in exact {
+        assert_eq!(run(&by(&source(text), DEPENDENCIES), "f", &args).0, wanted, "{text}");
+    }
+    // What has a derivative matters.
+    let derivative_only = |text: &str| text.matches("vjp").count() == 1 && !text.contains("jvp") && !text.contains("vjp2");
+    for (text, args, wanted) in worked_examples().into_iter().filter(|(text, ..)| derivative_only(text)) {
+        let (found, _) = run(&by(&source(text), DEPENDENCIES), "f", &args);
+        let agrees = |(found, wanted): (&f64, &f64)| *wanted == 0.0 || *found == 1.0;
+        assert!(found.len() == wanted.len() && found.iter().zip(&wanted).all(agrees), "{found:?} for {wanted:?}: {text}");
     }
 }

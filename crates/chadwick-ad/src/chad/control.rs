@@ -32,7 +32,7 @@ impl Chad<'_, '_> {
                 self.transpose_build(statement, array, permutation)
             }
             Op::Reshape { array, dims } if !self.engine.meaning.has_views() => self.reshape_build(statement, array, dims),
-            Op::Custom(custom) if !uses_rule(custom, true) => {
+            Op::Custom(custom) if !uses_rule(custom, true) || !self.engine.meaning.uses_rules() => {
                 let params = custom.function.params.iter().zip(&custom.args);
                 let bind = |(param, arg): (&Binder, &Atom)| Statement {
                     binders: vec![param.clone()],

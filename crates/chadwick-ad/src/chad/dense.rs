@@ -5,22 +5,36 @@
 use super::meaning::{
     BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
 };
-use crate::context::Context;
+use crate::context::{Applied, Context};
+use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
     Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, MessagePart, Op,
-    PrimOp, SliceDim, Type, TypeDefinition, TypeId,
+    Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
 
+/// What the cotangent of a number is. CHAD asks only for zero and addition, so any commutative monoid will do.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scalars {
+    /// A number of the same type.
+    #[default]
+    Numbers,
+    /// Whether it matters: the derivative over truth values.
+    Dependencies,
+}
+
 #[derive(Default)]
 pub struct Dense {
+    scalars: Scalars,
     primal_types: FxHashMap<TypeId, TypeId>,
     cotangent_types: FxHashMap<TypeId, TypeId>,
     bags: FxHashMap<Type, TypeId>,
     zeros: FxHashMap<Type, FunctionId>,
     sums: FxHashMap<Type, FunctionId>,
+    pub(super) truths: FxHashMap<Type, FunctionId>,
+    pub(super) ones: FxHashMap<Type, FunctionId>,
 }
 
 /// Which of the two type maps.
@@ -31,12 +45,19 @@ enum Side {
 }
 
 impl Dense {
+    pub fn new(scalars: Scalars) -> Dense {
+        Dense { scalars, ..Dense::default() }
+    }
+
     fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
         let ty = sizeless(ty);
-        if !has_functions(context.program(), &ty) {
+        let changes_numbers = self.scalars != Scalars::Numbers && matches!(side, Side::Cotangent);
+        if !changes_numbers && !has_functions(context.program(), &ty) {
             return ty;
         }
         match &ty {
+            Type::Prim(_) => Type::BOOL,
+            Type::Array(ArrayType { element: Element::Prim(_), dims }) => Type::BOOL.array(dims.clone()),
             Type::Array(ArrayType { element: Element::Boxed(element), dims }) => {
                 let element = Element::Boxed(self.mapped(context, element, side).into());
                 Type::Array(ArrayType { element, dims: dims.clone() })
@@ -168,6 +189,13 @@ impl Dense {
         function
     }
 
+    fn zero_number(&self, prim: Prim) -> Atom {
+        match self.scalars {
+            Scalars::Numbers => Atom::Const(Const::zero(prim)),
+            Scalars::Dependencies => Atom::bool(false),
+        }
+    }
+
     fn both(&mut self, context: &mut Context, ty: &Type) -> (Type, Type) {
         (self.mapped(context, ty, Side::Primal), self.mapped(context, ty, Side::Cotangent))
     }
@@ -199,7 +227,7 @@ pub fn mismatch(context: &mut Context, results: Vec<Atom>, span: Span) -> Block 
 }
 
 /// The axes of an array, and an index into them.
-fn axes(context: &mut Context, array: &Atom, rank: usize, span: Span) -> (Vec<Axis>, Vec<Atom>) {
+pub fn axes(context: &mut Context, array: &Atom, rank: usize, span: Span) -> (Vec<Axis>, Vec<Atom>) {
     let mut space = Vec::new();
     for axis in 0..rank {
         let size = context.emit_one(Op::Dim { array: array.clone(), axis }, span);
@@ -234,7 +262,7 @@ impl Meaning for Dense {
             return primal.clone();
         }
         match ty {
-            Type::Prim(prim) => Atom::Const(Const::zero(*prim)),
+            Type::Prim(prim) => self.zero_number(*prim),
             Type::Array(array) => {
                 let (space, indices) = axes(context, primal, array.dims.len(), span);
                 context.b.push_block();
@@ -243,7 +271,7 @@ impl Meaning for Dense {
                         let value = context.emit_one(Op::Index { array: primal.clone(), indices }, span);
                         self.zero(context, &value, element, span)
                     }
-                    Element::Prim(prim) => Atom::Const(Const::zero(*prim)),
+                    Element::Prim(prim) => self.zero_number(*prim),
                     Element::Unit => Atom::bool(false),
                 };
                 let body = context.b.pop_block(vec![element]);
@@ -265,7 +293,13 @@ impl Meaning for Dense {
             return left;
         }
         match ty {
-            Type::Prim(prim) => context.prim(PrimOp::Binary(BinaryOp::Add, *prim), vec![left, right], span),
+            Type::Prim(prim) => {
+                let op = match self.scalars {
+                    Scalars::Numbers => PrimOp::Binary(BinaryOp::Add, *prim),
+                    Scalars::Dependencies => PrimOp::Binary(BinaryOp::Or, Prim::Bool),
+                };
+                context.prim(op, vec![left, right], span)
+            }
             Type::Array(array) => {
                 let element = array.element.as_type().unwrap_or(Type::BOOL);
                 let (space, indices) = axes(context, &left, array.dims.len(), span);
@@ -284,6 +318,25 @@ impl Meaning for Dense {
                 context.emit_one(Op::Call { function, args: vec![left, right] }, span)
             }
         }
+    }
+
+    fn pass(
+        &mut self,
+        context: &mut Context,
+        derivative: &Derivative,
+        cotangent: &Atom,
+        applied: &Applied<'_>,
+        to: Prim,
+        span: Span,
+    ) -> Option<Atom> {
+        match self.scalars {
+            Scalars::Numbers => context.pass(derivative, cotangent, applied, to, span),
+            Scalars::Dependencies => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
+        }
+    }
+
+    fn uses_rules(&self) -> bool {
+        self.scalars == Scalars::Numbers
     }
 
     fn embed(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], part: Atom, span: Span) -> Atom {
@@ -357,12 +410,18 @@ impl Meaning for Dense {
         context.construct(&bag, BAG_ONE, [args, cotangents].concat(), span).swap_remove(0)
     }
 
-    fn in_form(&mut self, _: &mut Context, value: Atom, _: &Type, _: Span) -> Atom {
-        value
+    fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
+        match self.scalars {
+            Scalars::Numbers => value,
+            Scalars::Dependencies => self.truths(context, value, ty, span),
+        }
     }
 
-    fn in_full(&mut self, _: &mut Context, cotangent: Atom, _: &Atom, _: &Type, _: Span) -> Atom {
-        cotangent
+    fn in_full(&mut self, context: &mut Context, cotangent: Atom, _: &Atom, ty: &Type, span: Span) -> Atom {
+        match self.scalars {
+            Scalars::Numbers => cotangent,
+            Scalars::Dependencies => self.ones(context, cotangent, ty, span),
+        }
     }
 
     fn passes_state(&self) -> bool {

@@ -4,8 +4,9 @@
 //! values and sums of whole environments (`dense.rs`), efficient CHAD with sparse cotangents and one environment that is changed
 //! (`sparse.rs`, `environment.rs`).
 
-use crate::context::Context;
-use chadwick_core::{ArrayType, Atom, Constructor, Element, Program, SliceDim, Type, TypeId, Var};
+use crate::context::{Applied, Context};
+use chadwick_core::prim::Derivative;
+use chadwick_core::{ArrayType, Atom, Constructor, Element, Prim, Program, SliceDim, Type, TypeId, Var};
 use chadwick_source::Span;
 
 /// A variable of the environment `Γ`: one that has a cotangent.
@@ -52,6 +53,24 @@ pub trait Meaning {
 
     /// The sum of two cotangents of a value of the type.
     fn plus(&mut self, context: &mut Context, ty: &Type, left: Atom, right: Atom, span: Span) -> Atom;
+
+    /// A cotangent through one operand of a primitive operation; `None` if nothing passes.
+    fn pass(
+        &mut self,
+        context: &mut Context,
+        derivative: &Derivative,
+        cotangent: &Atom,
+        applied: &Applied<'_>,
+        to: Prim,
+        span: Span,
+    ) -> Option<Atom> {
+        context.pass(derivative, cotangent, applied, to, span)
+    }
+
+    /// Whether derivatives that the program gives itself are to be used.
+    fn uses_rules(&self) -> bool {
+        true
+    }
 
     /// The cotangent of an array, given that of a part.
     fn embed(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], part: Atom, span: Span) -> Atom;

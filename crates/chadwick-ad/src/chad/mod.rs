@@ -9,7 +9,7 @@
 //! - **Efficient CHAD** (chapter 6): zeros cost nothing, and a backpropagator changes one environment of cotangents instead.
 //!
 //! The letters of the papers: `D1` and `D2` on types are [`Meaning::primal_type`] and [`Meaning::cotangent_type`], `one` is [`Meaning::one`], `scope`
-//! is a call followed by [`Meaning::taken`], `run` is [`rules::Chad::closed`]. `Z` is what the analysis of activity finds inactive.
+//! is a call followed by [`Meaning::taken`], `run` is [`rules::Chad::closed_block`]. `Z` is what the analysis of activity finds inactive.
 
 mod arrays;
 mod backpropagators;
@@ -17,23 +17,38 @@ mod bags;
 mod calls;
 mod control;
 mod dense;
+mod dependencies;
 mod environment;
 mod functions;
 mod meaning;
 mod rules;
+mod simplify;
 mod sparse;
 mod trees;
 
 pub use environment::Cotangents;
+pub(crate) use simplify::simplify;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
 use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Statement, Type, Var};
 use chadwick_source::Span;
+use dense::Scalars;
 use meaning::{Meaning, has_functions};
 use rules::Chad;
 use rustc_hash::FxHashMap;
+
+/// What is done with the definition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Definition {
+    #[default]
+    Plain,
+    /// Made readable afterwards.
+    Simplified,
+    /// With truth values for numbers: which inputs matter for the results whose seed is not zero.
+    Dependencies,
+}
 
 /// What is kept from one derivative of a program to the next.
 pub(crate) struct ChadEngine {
@@ -43,9 +58,12 @@ pub(crate) struct ChadEngine {
 }
 
 impl ChadEngine {
-    /// The definition.
-    pub fn definition() -> ChadEngine {
-        ChadEngine { meaning: Box::new(dense::Dense::default()), functions: FxHashMap::default() }
+    pub fn definition(definition: Definition) -> ChadEngine {
+        let scalars = match definition {
+            Definition::Plain | Definition::Simplified => Scalars::Numbers,
+            Definition::Dependencies => Scalars::Dependencies,
+        };
+        ChadEngine { meaning: Box::new(dense::Dense::new(scalars)), functions: FxHashMap::default() }
     }
 
     /// Efficient CHAD.

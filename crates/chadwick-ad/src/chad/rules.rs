@@ -50,7 +50,16 @@ impl<'c, 'p> Chad<'c, 'p> {
             engine.meaning.takes_functions() && (params.iter().any(|it| holds(&it.ty)) || binds(body, &|it| holds(&it.ty)));
         inputs.extend(inside);
         let mut active = context.active_variables(body, inputs, true);
-        if !higher_order {
+        let uses_rules = engine.meaning.uses_rules();
+        // Without rules a function with one is what it computes; each direction goes by the rules of its own.
+        let mut before = 0;
+        while !uses_rules && active.len() > before {
+            before = active.len();
+            for reverse in [false, true] {
+                active = context.active_variables(body, active, reverse);
+            }
+        }
+        if !higher_order && uses_rules {
             let outputs = body.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
             let outputs = outputs.filter_map(|(result, _)| if let Atom::Var(var) = result { Some(*var) } else { None });
             let useful = context.useful_variables(body, outputs.collect::<Vec<Var>>());
@@ -352,7 +361,8 @@ impl<'c, 'p> Chad<'c, 'p> {
             for (derivative, arg) in through {
                 let Some(to) = this.context.type_of(arg).as_prim() else { continue };
                 let applied = Applied { op, operands: args, result: &result };
-                if let Some(cotangent) = this.context.pass(derivative, &cotangents[0], &applied, to, span) {
+                let passed = this.engine.meaning.pass(this.context, derivative, &cotangents[0], &applied, to, span);
+                if let Some(cotangent) = passed {
                     state = this.one(state, arg, cotangent, span);
                 }
             }

@@ -18,7 +18,7 @@ mod scalar;
 mod sparse;
 
 use agreement::{Subject, agreement, engine_agrees};
-use chadwick::compile::{Cotangents, Engine, Rung};
+use chadwick::compile::{Cotangents, Definition, Engine, Rung};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Element, Program, generate};
@@ -121,8 +121,8 @@ fn efficient_chad_with_cotangents_in_a_map_agrees_with_the_interpreter() {
 fn chad_as_it_is_defined_agrees_with_the_interpreter() {
     for element in [Element::I64, Element::F64] {
         check_programs(element, programs(5), &|program, report| match element {
-            Element::I64 => engine_agrees::<i64>(Engine::Chad, program, element, report),
-            Element::F64 => engine_agrees::<f64>(Engine::Chad, program, element, report),
+            Element::I64 => engine_agrees::<i64>(Engine::Chad(Definition::Plain), program, element, report),
+            Element::F64 => engine_agrees::<f64>(Engine::Chad(Definition::Plain), program, element, report),
         });
     }
 }
