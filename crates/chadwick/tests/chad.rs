@@ -194,6 +194,15 @@ fn efficient_chad_costs_a_constant_times_the_program() {
     let updates = "entry f [n] (xs: [n]f64) =
       vjp (\\xs -> let ys = loop ys = copy xs for i < n - 1 do ys with [i + 1] = ys[i] * 0.5 + ys[i + 1] in ys[n - 1]) xs 1";
     assert_linear(&growth(EFFICIENT, updates, |n| vec![numbers(n).into()], sizes), "updating in a loop");
+    let writes = "entry f [n] (xs: [n]f64) =
+      vjp (\\xs -> let ys = scatter (copy xs) (map (\\i -> (i * 3) % n) (iota n)) (map (* 2) xs)
+                  let zs = reduce_by_index (replicate n 0) (+) 0 (map (\\i -> (i * 5) % n) (iota n)) ys
+                  let ws = scan (*) 1 (map (\\z -> 1 + 0.001 * z) zs) in ws[n - 1]) xs 1";
+    assert_linear(&growth(EFFICIENT, writes, |n| vec![numbers(n).into()], sizes), "scattering, counting and scanning");
+    let matrix = "entry f (n: i64) (x: f64) =
+      vjp (\\x -> let m = loop m = replicate n (replicate 3 x) for i < n - 1 do m with [i + 1, 0] = m[i, 0] * 0.5 + m[i, 2]
+                 in m[n - 1, 0]) x 1";
+    assert_linear(&growth(EFFICIENT, matrix, |n| vec![n.into(), 0.5.into()], sizes), "updating a matrix");
     // Folds inside folds: every combination is run backwards once.
     let folds = "entry f (n: i64) (x: f64) =
       vjp (\\x -> reduce (\\a b -> a * b + reduce (*) 1 [a, b, x]) x (replicate n (x * 0.001))) x 1";
