@@ -81,7 +81,9 @@ fn derivatives_by_efficient_chad_at_nine_digits() {
 
 #[test]
 fn derivatives_by_chad_as_it_is_defined() {
-    passes("tests/conformance/ad/beyond-futhark", &["--engine", "chad"]);
+    for engine in ["chad", "chad:simplified"] {
+        passes("tests/conformance/ad/beyond-futhark", &["--engine", engine]);
+    }
     passes("tests/programs", &["--engine", "chad"]);
 }
 

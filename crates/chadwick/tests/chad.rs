@@ -143,29 +143,41 @@ fn the_worked_examples_have_the_derivatives_of_the_papers() {
     }
 }
 
-/// E12: functions nested `n` deep, each of which calls the one inside it. A condition keeps them from being unfolded.
-fn nested_functions(n: usize) -> String {
-    let mut body = String::from("x0");
+/// E12: functions nested `n` deep, each of which calls the one inside it; the innermost applies an operation. A condition keeps them from
+/// being unfolded.
+fn nested_functions(n: usize, operation: &str) -> String {
+    let mut body = format!("f64.{operation} x1");
     for at in 1..=n {
-        let inner = if at == 1 { String::from("x1") } else { body };
         let arg = if at == n { String::from("x") } else { format!("x{}", at + 1) };
-        body = format!("(let g{at} = if b then (\\(x{at}: f64) -> {inner}) else (\\x{at} -> 2 * x{at}) in g{at} {arg})");
+        body = format!("(let g{at} = if b then (\\(x{at}: f64) -> {body}) else (\\x{at} -> 2 * x{at}) in g{at} {arg})");
     }
     format!("entry f (b: bool) (x: f64) = vjp (\\x -> {body}) x 1")
 }
 
+/// How often the innermost body is run backwards: the derivative of `sin` takes one operation more than that of `exp`.
+fn backward_runs(engine: Engine, n: usize) -> u64 {
+    let operations = ["sin", "exp"].map(|operation| {
+        let (found, counters) = run(&by(&source(&nested_functions(n, operation)), engine), "f", &[true.into(), 0.0.into()]);
+        assert_eq!(found, [1.0], "{engine:?} at depth {n}");
+        counters.float_operations
+    });
+    operations[0] - operations[1]
+}
+
 #[test]
 fn nested_functions_cost_exponential_time_by_definition_and_linear_time_as_data() {
-    let cost = |engine: Engine, n: usize| {
-        let (found, counters) = run(&by(&source(&nested_functions(n)), engine), "f", &[true.into(), 3.0.into()]);
-        assert_eq!(found, [1.0], "{engine:?} at depth {n}");
-        work(&counters)
+    for n in 1..=8 {
+        // Once for its argument and once for what it captures, at each level.
+        assert_eq!(backward_runs(ENGINES[0], n), 1 << n, "by definition at depth {n}");
+        assert_eq!(backward_runs(EFFICIENT, n), 1, "as data at depth {n}");
+    }
+    let cost = |n: usize| {
+        let program = by(&source(&nested_functions(n, "sin")), EFFICIENT);
+        work(&run(&program, "f", &[true.into(), 0.0.into()]).1) as i64
     };
-    let definition = [4, 6, 8].map(|n| cost(Engine::Chad(Definition::Plain), n));
-    assert!(definition[1] > 3 * definition[0] && definition[2] > 3 * definition[1], "doubles with each level: {definition:?}");
-    let efficient = [4, 8, 12].map(|n| cost(EFFICIENT, n) as i64);
-    let steps = [efficient[1] - efficient[0], efficient[2] - efficient[1]];
-    assert!((steps[0] - steps[1]).abs() * 10 <= steps[0], "as much for each level: {efficient:?}");
+    let costs = [4, 8, 12].map(cost);
+    let steps = [costs[1] - costs[0], costs[2] - costs[1]];
+    assert!((steps[0] - steps[1]).abs() * 10 <= steps[0], "as much for each level: {costs:?}");
 }
 
 /// Costs at sizes that double each time must at most double, but for a constant.
@@ -337,6 +349,9 @@ fn a_derivative_is_explained_in_the_notation_of_the_papers() {
         let explanation = function.explain(chadwick_core::Mode::Vjp, Stage::Optimise);
         explanation.unwrap_or_else(|error| panic!("{}", error.message())).notation.expect("a notation")
     };
+    let function = by(&program, ENGINES[0]).function("f").expect("an entry point");
+    let report = function.explain(chadwick_core::Mode::Vjp, Stage::Optimise).map(|explanation| explanation.report());
+    assert!(report.is_ok_and(|report| report.contains("is kept by the functions that do it")));
     for (program, engine, parts) in [
         (&program, Engine::Chad(Definition::Plain), vec!["> = <f64.mul(", ", \\d. one_", ") + one_", "let e = one_", " e."]),
         (&program, EFFICIENT, vec!["> = <f64.mul(", ", \\d. do one_", "; one_", "' =<< take "]),
