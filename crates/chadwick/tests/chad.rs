@@ -180,6 +180,24 @@ fn nested_functions_cost_exponential_time_by_definition_and_linear_time_as_data(
     assert!((steps[0] - steps[1]).abs() * 10 <= steps[0], "as much for each level: {costs:?}");
 }
 
+/// The cotangent of a function is a bag of calls: their order does not matter, equal calls may be one, and one without a cotangent none.
+#[test]
+fn bags_of_calls_are_equal_where_they_mean_the_same() {
+    let gradient = |body: &str| {
+        let text =
+            format!("entry f (x: f64) = vjp (\\x -> let h = if x > 0 then (\\v -> x * v * v) else (\\v -> v) in {body}) x 1");
+        run(&by(&source(&text), ENGINES[0]), "f", &[1.5.into()]).0
+    };
+    for (left, right) in [
+        ("h x + h (3 * x)", "h (3 * x) + h x"),
+        ("h x + h x", "2 * h x"),
+        ("h x + 0 * h (3 * x)", "h x"),
+        ("let h2 = h in h2 x * h 2", "let h2 = h in h 2 * h2 x"),
+    ] {
+        assert_near(&gradient(left), &gradient(right), &format!("{left} and {right}"));
+    }
+}
+
 /// Costs at sizes that double each time must at most double, but for a constant.
 #[track_caller]
 fn assert_linear(costs: &[u64], what: &str) {
