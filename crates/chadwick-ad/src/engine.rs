@@ -1,8 +1,10 @@
 //! The ways of doing reverse mode, one row each.
 
+use crate::chad::{self, ChadEngine, Cotangents, Definition};
 use crate::context::Context;
-use crate::dual::{self, DualEngine, Rung};
+use crate::dual::{DualEngine, Rung};
 use crate::linear_maps::{self, LinearMaps};
+use crate::notation::{Style, in_notation};
 use chadwick_core::{Atom, Differentiate, Program};
 use chadwick_source::Span;
 
@@ -11,6 +13,10 @@ use chadwick_source::Span;
 pub enum ReverseMode {
     /// Fast CHAD, which is woven into the expansion of derivatives.
     Chad,
+    /// CHAD as its papers define it.
+    ChadDefinition(Definition),
+    /// CHAD with the complexity of its chapter 6.
+    ChadEfficient(Cotangents),
     Dual(Rung),
     LinearMaps,
 }
@@ -21,18 +27,35 @@ impl ReverseMode {
         matches!(self, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape) | ReverseMode::LinearMaps)
     }
 
+    /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
+    pub fn keeps_functions(self, program: &Program) -> bool {
+        matches!(self, ReverseMode::ChadDefinition(_)) && chad::functions_are_local(program)
+    }
+
+    /// Makes readable what the engine made, if that is wished.
+    pub fn simplify(self, program: &mut Program) {
+        if self == ReverseMode::ChadDefinition(Definition::Simplified) {
+            chad::simplify(program);
+        }
+    }
+
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
-        match self {
-            ReverseMode::Chad => None,
-            ReverseMode::Dual(rung) => Some(dual::in_notation(prepared, rung)),
-            ReverseMode::LinearMaps => Some(linear_maps::in_notation(prepared)),
-        }
+        let style = match self {
+            ReverseMode::Chad => return None,
+            ReverseMode::ChadDefinition(_) => Style::Chad,
+            ReverseMode::ChadEfficient(_) => Style::ChadEfficient,
+            ReverseMode::Dual(rung) => Style::Dual(rung),
+            ReverseMode::LinearMaps => return Some(linear_maps::in_notation(prepared)),
+        };
+        Some(in_notation(prepared, style))
     }
 
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
             ReverseMode::Chad => None,
+            ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
+            ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
             ReverseMode::LinearMaps => Some(Box::new(LinearMaps::default())),
         }
@@ -46,4 +69,9 @@ pub(crate) trait ReverseEngine {
 
     /// The same for many seeds, with one primal run.
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// Whether functions that are values have derivatives; otherwise they must be data.
+    fn takes_functions(&self) -> bool {
+        false
+    }
 }

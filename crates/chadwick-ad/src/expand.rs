@@ -9,7 +9,7 @@ use crate::reverse::{Reverse, ReverseFunctions};
 use crate::split::{Split, SplitFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
 use chadwick_source::{Diagnostic, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Replaces every derivative operator of a first-order program by code.
 pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
@@ -26,6 +26,7 @@ pub fn expand_with_report(program: &mut Program, mode: ReverseMode) -> Result<Re
         reverse: ReverseFunctions::default(),
         engine: mode.engine(),
         states: FxHashMap::default(),
+        expanded: FxHashSet::default(),
     };
     for function in 0..count {
         expander.function(FunctionId(function as u32), Span::default());
@@ -43,7 +44,7 @@ enum State {
 /// An operator whose function has none inside any more.
 pub(crate) enum Prepared {
     Ready(Differentiate),
-    /// An inner derivative made functions that are values: this one waits until they are data.
+    /// An inner derivative made functions that are values, or waits itself: this one waits until they are data.
     Waits(Differentiate),
 }
 
@@ -55,6 +56,8 @@ pub(crate) struct Expander<'p> {
     /// Who does reverse mode, if it is not fast CHAD.
     engine: Option<Box<dyn ReverseEngine>>,
     states: FxHashMap<FunctionId, State>,
+    /// Functions that had derivatives inside.
+    expanded: FxHashSet<FunctionId>,
 }
 
 impl<'p> Expander<'p> {
@@ -74,6 +77,7 @@ impl<'p> Expander<'p> {
             return;
         }
         self.states.insert(function, State::Open);
+        self.expanded.insert(function);
         let body = source.body.clone();
         let body = self.block(&body);
         self.context.b.program_mut().functions[function.0 as usize].body = body;
@@ -101,7 +105,8 @@ impl<'p> Expander<'p> {
     /// The operator with what is inside its function expanded; nothing if there was an error.
     pub(crate) fn prepared(&mut self, parts: &Differentiate, span: Span) -> Option<Prepared> {
         let mut parts = parts.clone();
-        if has_derivative(&parts.function.body) {
+        let mut is_outer = has_derivative(&parts.function.body);
+        if is_outer {
             parts.function.body = self.block(&parts.function.body);
         }
         let active = self.expand_active_calls(&parts, span);
@@ -110,7 +115,11 @@ impl<'p> Expander<'p> {
         }
         let functions = &self.context.program().functions;
         let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
-        let waits = bodies.chain([&parts.function.body]).any(has_closures);
+        let bodies: Vec<&Block> = bodies.chain([&parts.function.body]).collect();
+        // The program's own functions may have derivatives; those that an inner derivative made become data.
+        is_outer |= active.iter().any(|function| self.expanded.contains(function));
+        let stay = !is_outer && parts.mode.is_reverse() && self.engine.as_ref().is_some_and(|engine| engine.takes_functions());
+        let waits = bodies.iter().any(|body| has_derivative(body)) || (!stay && bodies.into_iter().any(has_closures));
         Some(if waits { Prepared::Waits(parts) } else { Prepared::Ready(parts) })
     }
 

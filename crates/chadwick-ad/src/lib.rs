@@ -1,6 +1,7 @@
 //! Derivatives as Core: a program with derivative operators goes in, one without comes out.
 
 mod activity;
+mod chad;
 mod context;
 mod dependencies;
 mod directions;
@@ -12,6 +13,7 @@ mod forward;
 pub mod linear_maps;
 mod loops;
 mod makings;
+mod notation;
 mod report;
 mod reverse;
 mod saved;
@@ -21,6 +23,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
+pub use chad::{Cotangents, Definition};
 pub use dual::Rung;
 pub use engine::ReverseMode;
 pub use expand::{expand, expand_with_report, has_derivatives};

@@ -494,14 +494,14 @@ fn wrong_usage_ends_with_two() {
     let engine = run(&["test", "examples", "--engine", "dual:magic"]);
     assert!(
         engine.code == Some(2)
-            && engine.stderr.contains("the engines are auto, builtin, chad-fast, dual (which is dual:tape), dual:naive"),
+            && engine.stderr.contains("the engines are auto, builtin, chad-fast, chad, chad:simplified, chad:dependencies, chad-efficient, chad-efficient:map, dual (which is dual:tape), dual:naive"),
         "{}",
         engine.stderr
     );
     let engine = run(&["grad", "examples/kmeans.fut", "--engine", "magic"]);
     assert!(
         engine.code == Some(2)
-            && engine.stderr.contains("the engines are auto, builtin, chad-fast, dual (which is dual:tape), dual:naive"),
+            && engine.stderr.contains("the engines are auto, builtin, chad-fast, chad, chad:simplified, chad:dependencies, chad-efficient, chad-efficient:map, dual (which is dual:tape), dual:naive"),
         "{}",
         engine.stderr
     );

@@ -102,6 +102,22 @@ fn takes_or_refuses(directory: &str, options: &[&str], least: usize) {
 }
 
 #[test]
+fn derivatives_by_efficient_chad_at_nine_digits() {
+    for engine in ["chad-efficient", "chad-efficient:map"] {
+        passes("tests/conformance/ad", &["--engine", engine, "--tolerance", "1e-9", "--tolerance-f32", "2e-4"]);
+    }
+    passes("tests/programs", &["--engine", "chad-efficient"]);
+}
+
+#[test]
+fn derivatives_by_chad_as_it_is_defined() {
+    for engine in ["chad", "chad:simplified"] {
+        passes("tests/conformance/ad/beyond-futhark", &["--engine", engine]);
+    }
+    passes("tests/programs", &["--engine", "chad"]);
+}
+
+#[test]
 fn programs_and_examples_with_derivatives_as_core() {
     passes("tests/programs", &["--engine", "chad-fast"]);
     passes("examples", &FAST);

@@ -2,7 +2,7 @@
 
 use crate::families::Family;
 use crate::growth::Factor;
-use chadwick::compile::{Engine, Rung};
+use chadwick::compile::{Cotangents, Definition, Engine, Rung};
 
 /// An engine for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub struct Description {
 }
 
 impl Description {
+    /// Whether it does worse than a constant factor somewhere.
+    pub fn is_slow(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
     /// How the work of its gradients is to grow.
     pub fn claim(&self, family: &Family) -> Factor {
         self.claims.iter().find(|(name, _)| *name == family.name).map_or(Factor::Constant, |(_, factor)| *factor)
@@ -28,6 +33,14 @@ impl Description {
 /// Dense cotangents: a zero or a sum as large as the input for each operation.
 const AS_LARGE_AS_THE_INPUT: &[(&str, Factor)] =
     &[("dot", Factor::Linear), ("elements", Factor::Linear), ("unused", Factor::Linear), ("matrix", Factor::Linear)];
+/// And functions inside functions are run again for each.
+const DEFINITION: &[(&str, Factor)] = &[
+    ("lambdas", Factor::Exponential),
+    ("dot", Factor::Linear),
+    ("elements", Factor::Linear),
+    ("unused", Factor::Linear),
+    ("matrix", Factor::Linear),
+];
 const NAIVE: &[(&str, Factor)] = &[
     ("doubling", Factor::Exponential),
     ("dot", Factor::Linear),
@@ -42,6 +55,21 @@ pub fn describe(engine: Engine) -> Description {
         Engine::Auto => row("", "`chad-fast` in native code, `builtin` on the interpreter and where nothing else can", "", &[]),
         Engine::Builtin => {
             row("Krawiec et al., section 8", "the interpreter's own derivatives, by overloading: the oracle", "", &[])
+        }
+        Engine::Chad(definition) => {
+            let about = match definition {
+                Definition::Plain => "the definition: a backpropagator for every term, to cotangents of its whole environment",
+                Definition::Simplified => "the same, simplified as in the paper",
+                Definition::Dependencies => "the same over truth values: what depends on what",
+            };
+            row("Vákár and Smeding", about, "", DEFINITION)
+        }
+        Engine::ChadEfficient(cotangents) => {
+            let about = match cotangents {
+                Cotangents::InMap => "zeros cost nothing; the environment's cotangents are a map that is passed on",
+                Cotangents::InArray => "the same in accumulators: the complexity is right",
+            };
+            row("Smeding, chapter 6", about, "", &[])
         }
         Engine::ChadFast => row(
             "Smeding, chapter 7",

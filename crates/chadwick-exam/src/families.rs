@@ -26,10 +26,16 @@ fn doubling(n: usize) -> (String, Vec<Value>) {
     (gradient_of(&definition, &[("x", "f64")]), vec![1.5.into()])
 }
 
+/// A condition that nobody knows keeps the functions from being written out.
 fn nested_lambdas(n: usize) -> (String, Vec<Value>) {
-    let nested = |body: String, level: usize| format!("(\\x{level} -> {body} * x{level}) x{}", level + 1);
-    let body = (1..n).fold(String::from("x1"), nested);
-    (gradient_of(&format!("def g (x{n}: f64) = {body}"), &[("x", "f64")]), vec![1.5.into()])
+    let mut body = String::from("f64.sin x1");
+    for level in 1..=n {
+        let arg = if level == n { String::from("x") } else { format!("x{}", level + 1) };
+        let chosen = format!("if b then (\\(x{level}: f64) -> {body} * x{level}) else (\\x{level} -> 2 * x{level})");
+        body = format!("(let g{level} = {chosen} in g{level} {arg})");
+    }
+    let entries = "entry primal (b: bool) (x: f64) = g b x\nentry gradient (b: bool) (x: f64) = vjp2 (g b) x 1";
+    (format!("def g (b: bool) (x: f64) = {body}\n{entries}"), vec![true.into(), 1.5.into()])
 }
 
 fn dot(n: usize) -> (String, Vec<Value>) {
@@ -73,7 +79,7 @@ pub const FAMILIES: &[Family] = &[
         name: "lambdas",
         about: "functions nested in functions: is a body run again for what it captures?",
         program: nested_lambdas,
-        sizes: [4, 8, 16],
+        sizes: [3, 6, 12],
     },
     Family { name: "dot", about: "a dot product: what does a large input cost?", program: dot, sizes: [32, 64, 128] },
     Family {

@@ -1,6 +1,7 @@
 //! Random programs: an engine must agree with the interpreter's own derivatives, in every mode and nested.
 
 use crate::Extent;
+use crate::engines::describe;
 use crate::marks::{Marks, Outcome, agree};
 use crate::worked::numbers;
 use chadwick::compile::Engine;
@@ -8,8 +9,9 @@ use chadwick::{Limits, Program, Value};
 use chadwick_generate::{Config, Element, Random, entries, generate};
 use std::time::{Duration, Instant};
 
-/// Small, so that engines of exponential cost can take some part.
+/// How large programs are, and how large for engines that do not have the right complexity, so that they can take some part.
 const SIZE: usize = 25;
+const SMALL: usize = 6;
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 const MEMORY_LIMIT: usize = 1 << 30;
 
@@ -27,7 +29,8 @@ pub fn random_programs(engine: Engine, extent: Extent) -> Marks {
 }
 
 fn outcome(engine: Engine, seed: u64) -> chadwick::Result<Outcome> {
-    let program = generate(seed, &Config::default().with_size(SIZE));
+    let size = if describe(engine).is_slow() { SMALL } else { SIZE };
+    let program = generate(seed, &Config::default().with_size(size));
     let plain = Program::from_source(&program.source(Element::F64))?;
     let engine = plain.with_engine(engine)?;
     let (input, integers) = program.input(Element::F64);

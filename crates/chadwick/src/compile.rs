@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{ReverseMode, Rung, linear_maps};
+pub use chadwick_ad::{Cotangents, Definition, ReverseMode, Rung, linear_maps};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -113,6 +113,10 @@ pub enum Engine {
     Builtin,
     /// Derivatives become Core before the program runs.
     ChadFast,
+    /// The same, with reverse mode as the papers on CHAD define it.
+    Chad(Definition),
+    /// The same with the right complexity, unoptimised.
+    ChadEfficient(Cotangents),
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
     /// The same, with reverse mode by symbolic linear maps.
@@ -124,14 +128,18 @@ impl Engine {
         match name {
             "auto" => Some(Engine::Auto),
             "dual" => Some(Engine::Dual(Rung::Tape)),
+            // It reads dependencies instead of derivatives.
+            "chad:dependencies" => Some(Engine::Chad(Definition::Dependencies)),
             name => Engine::all().into_iter().find(|engine| engine.name() == name),
         }
     }
 
     /// All that there are to choose from.
     pub fn all() -> Vec<Engine> {
-        let rungs = Rung::ALL.map(Engine::Dual);
-        [Engine::Builtin, Engine::ChadFast].into_iter().chain(rungs).chain([Engine::LinearMaps]).collect()
+        let chad = [Definition::Plain, Definition::Simplified].map(Engine::Chad);
+        let efficient = [Cotangents::InMap, Cotangents::InArray].map(Engine::ChadEfficient);
+        let all = [Engine::Builtin].into_iter().chain(chad).chain(efficient).chain([Engine::ChadFast]);
+        all.chain(Rung::ALL.map(Engine::Dual)).chain([Engine::LinearMaps]).collect()
     }
 
     pub fn name(self) -> String {
@@ -139,6 +147,11 @@ impl Engine {
             Engine::Auto => String::from("auto"),
             Engine::Builtin => String::from("builtin"),
             Engine::ChadFast => String::from("chad-fast"),
+            Engine::Chad(Definition::Plain) => String::from("chad"),
+            Engine::Chad(Definition::Simplified) => String::from("chad:simplified"),
+            Engine::Chad(Definition::Dependencies) => String::from("chad:dependencies"),
+            Engine::ChadEfficient(Cotangents::InArray) => String::from("chad-efficient"),
+            Engine::ChadEfficient(Cotangents::InMap) => String::from("chad-efficient:map"),
             Engine::Dual(rung) => format!("dual:{}", rung.name()),
             Engine::LinearMaps => String::from("linear-maps"),
         }
@@ -159,6 +172,8 @@ impl Engine {
     pub fn reverse_mode(self) -> ReverseMode {
         match self {
             Engine::Auto | Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
+            Engine::Chad(definition) => ReverseMode::ChadDefinition(definition),
+            Engine::ChadEfficient(cotangents) => ReverseMode::ChadEfficient(cotangents),
             Engine::Dual(rung) => ReverseMode::Dual(rung),
             Engine::LinearMaps => ReverseMode::LinearMaps,
         }
@@ -228,14 +243,17 @@ pub fn advance_observed(
     observe: &mut dyn FnMut(&str, Duration),
 ) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
     let mut report = chadwick_ad::Report::default();
-    if stage >= Stage::FirstOrder {
+    let keeps_functions = mode.keeps_functions(program);
+    if stage >= Stage::FirstOrder && !keeps_functions {
         let started = Instant::now();
         chadwick_opt::defunctionalise(program);
         observe("defunctionalise", started.elapsed());
         verified(program, "defunctionalise")?;
     }
     if stage >= Stage::Prepare {
-        run(program, chadwick_opt::PREPARE, observe)?;
+        // Most passes take functions that are data.
+        let dead = [chadwick_opt::Pass { name: "dead", run: chadwick_opt::remove_dead }];
+        run(program, if keeps_functions { &dead } else { chadwick_opt::PREPARE }, observe)?;
     }
     if stage >= Stage::Derivatives {
         let started = Instant::now();
@@ -249,6 +267,10 @@ pub fn advance_observed(
             chadwick_ad::expand_with_report(program, mode)?;
             verified(program, "derivatives")?;
         }
+    }
+    if stage >= Stage::Optimise {
+        mode.simplify(program);
+        verified(program, "simplify functions")?;
     }
     if stage >= Stage::Optimise && mode.is_for_speed() {
         run(program, chadwick_opt::FINISH, observe)?;

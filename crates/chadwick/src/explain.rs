@@ -26,6 +26,8 @@ pub struct Explanation {
     pub core: String,
     /// The functions that are differentiated in the notation of the engine's paper, if it has one.
     pub notation: Option<String>,
+    /// Whether what the reverse pass needs is kept by functions: then nothing can be said of it by value.
+    pub kept_by_functions: bool,
     /// Values that are kept from the forward pass to the reverse pass, in the finished program.
     pub saved: Vec<SavedValue>,
     /// Expressions that are computed again in the reverse pass.
@@ -102,6 +104,7 @@ impl Function {
             stage,
             core: core::text::print(&at_stage),
             notation,
+            kept_by_functions: program.functions.iter().any(|function| has_functions(&function.body)),
             saved: if mode == Mode::Vjp { saved(&program, primal, &is_own) } else { Vec::new() },
             recomputed: recomputed(&report, &is_own),
             accumulated,
@@ -113,6 +116,11 @@ impl Function {
 
 fn is_own(map: &SourceMap, span: Span) -> bool {
     span != Span::default() && map.file(span.file).is_some_and(|file| !file.name.starts_with("<prelude"))
+}
+
+fn has_functions(block: &Block) -> bool {
+    let inside = |op: &Op| op.scopes().iter().any(|scope| has_functions(scope.block));
+    block.statements.iter().any(|statement| matches!(statement.op, Op::Closure(_)) || inside(&statement.op))
 }
 
 fn recomputed(report: &Report, is_own: &dyn Fn(Span) -> bool) -> Vec<Span> {
@@ -244,6 +252,10 @@ impl Explanation {
             return writeln!(out, "forward mode keeps nothing");
         }
         writeln!(out, "reverse mode by `{}`: {}", self.engine.engine.name(), self.engine.reason)?;
+        if self.kept_by_functions {
+            let by = self.by.join(", ");
+            return writeln!(out, "what the reverse pass of `{}` by {by} needs is kept by the functions that do it", self.entry);
+        }
         writeln!(out, "kept for the reverse pass of `{}` by {}:", self.entry, self.by.join(", "))?;
         let arrays: Vec<&SavedValue> = self.saved.iter().filter(|value| !value.is_scalar()).collect();
         if arrays.is_empty() {

@@ -16,14 +16,11 @@ mod delta;
 mod map;
 mod mutable;
 mod naive;
-mod notation;
 mod numbers;
 mod staged;
 mod structure;
 mod tape;
 mod terms;
-
-pub(crate) use notation::in_notation;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;

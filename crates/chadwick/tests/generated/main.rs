@@ -18,7 +18,7 @@ mod scalar;
 mod sparse;
 
 use agreement::{Subject, agreement, engine_agrees};
-use chadwick::compile::{Engine, Rung};
+use chadwick::compile::{Cotangents, Definition, Engine, Rung};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Construct, Element, Program, generate};
@@ -129,6 +129,37 @@ fn every_rung_of_dual_numbers_agrees_with_the_interpreter() {
                 return Ok(());
             }
             engine_agrees::<i64>(engine, program, Element::I64, report)
+        });
+    }
+}
+
+#[test]
+fn efficient_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
+    let engine = Engine::ChadEfficient(Cotangents::InArray);
+    check_programs(Element::I64, programs(60), &|program, report| engine_agrees::<i64>(engine, program, Element::I64, report))
+        .assert_meaningful();
+}
+
+#[test]
+fn efficient_chad_agrees_with_the_interpreter_in_floats() {
+    let engine = Engine::ChadEfficient(Cotangents::InArray);
+    check_programs(Element::F64, programs(60), &|program, report| engine_agrees::<f64>(engine, program, Element::F64, report))
+        .assert_meaningful();
+}
+
+#[test]
+fn efficient_chad_with_cotangents_in_a_map_agrees_with_the_interpreter() {
+    let engine = Engine::ChadEfficient(Cotangents::InMap);
+    check_programs(Element::I64, programs(16), &|program, report| engine_agrees::<i64>(engine, program, Element::I64, report));
+}
+
+/// The definition adds whole environments, so some programs take it too long.
+#[test]
+fn chad_as_it_is_defined_agrees_with_the_interpreter() {
+    for element in [Element::I64, Element::F64] {
+        check_programs(element, programs(5), &|program, report| match element {
+            Element::I64 => engine_agrees::<i64>(Engine::Chad(Definition::Plain), program, element, report),
+            Element::F64 => engine_agrees::<f64>(Engine::Chad(Definition::Plain), program, element, report),
         });
     }
 }

@@ -1,18 +1,28 @@
-//! What a rung makes of a function, in the notation of its paper: for people to read, not for machines.
+//! What an engine makes of a function, in the notation of its paper: for people to read, not for machines.
 //!
-//! The notation covers what the papers cover: scalars, bindings, calls, conditions, choices between constructors. Other forms stand as they
-//! are in Core, with a remark.
+//! The notation covers what the papers cover: scalars, bindings, calls, conditions, choices between constructors; for CHAD also functions,
+//! builds and their elements. Other forms stand as they are in Core, with a remark.
 
-use super::Rung;
+mod chad;
+
+use crate::dual::Rung;
 use crate::flow::Flows;
 use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op, PrimOp, Program, Statement, Type, Var};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
-/// The functions that are differentiated in reverse, and those they call, transformed by the rung.
-pub fn in_notation(program: &Program, rung: Rung) -> String {
-    let mut writer = Writer { program, rung, text: String::new(), depth: 0, forms: false, active: Default::default() };
+/// Whose notation.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Style {
+    Dual(Rung),
+    Chad,
+    ChadEfficient,
+}
+
+/// The functions that are differentiated in reverse, and those they call, transformed.
+pub fn in_notation(program: &Program, style: Style) -> String {
+    let mut writer = Writer { program, style, text: String::new(), depth: 0, forms: false, active: Default::default() };
     let mut roots = Vec::new();
     for function in &program.functions {
         collect(&function.body, &mut roots);
@@ -56,11 +66,27 @@ fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
 fn active(program: &Program, lambda: &Lambda, mask: &[bool]) -> FxHashSet<Var> {
     let mut flows = Flows::default();
     let inputs = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked).map(|(param, _)| param.var);
+    let mut inputs: Vec<Var> = inputs.collect();
+    let given = inputs.len();
+    closure_params(&lambda.body, &mut inputs);
+    let applies = inputs.len() > given;
     let mut active = flows.active_variables(program, &lambda.body, inputs, true);
     let outputs = lambda.body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None });
     let useful = flows.useful_variables(program, &lambda.body, outputs, true);
-    active.retain(|var| useful.contains(var));
+    // What a function that is a value gives may be useful anywhere.
+    active.retain(|var| applies || useful.contains(var));
     active
+}
+
+/// Functions that are values, and their parameters: what they are applied to is not known.
+fn closure_params(block: &Block, found: &mut Vec<Var>) {
+    for statement in &block.statements {
+        if let Op::Closure(lambda) = &statement.op {
+            found.extend(statement.binders.iter().map(|binder| binder.var));
+            found.extend(lambda.params.iter().map(|param| param.var));
+        }
+        statement.op.scopes().iter().for_each(|scope| closure_params(scope.block, found));
+    }
 }
 
 /// The calls that have something beside an argument; each function once for each choice of arguments.
@@ -79,7 +105,7 @@ fn calls(block: &Block, active: &FxHashSet<Var>, known: &mut Vec<(usize, Vec<boo
 
 struct Writer<'p> {
     program: &'p Program,
-    rung: Rung,
+    style: Style,
     text: String,
     depth: usize,
     /// Whether a form without notation was met.
@@ -113,6 +139,10 @@ impl Writer<'_> {
 
     fn function(&mut self, name: &str, lambda: &Lambda) {
         let params: Vec<String> = lambda.params.iter().map(|param| self.var(param.var)).collect();
+        if !matches!(self.style, Style::Dual(_)) {
+            self.chad_function(name, &params.join(", "), lambda);
+            return;
+        }
         self.line(&format!("D[{name}] = \\({}). do", params.join(", ")));
         self.block(&lambda.body);
         self.text.push('\n');
@@ -168,34 +198,44 @@ impl Writer<'_> {
                     self.block(block);
                 }
             }
-            op => {
-                self.forms = true;
-                let statements = vec![Statement { op: op.clone(), ..statement.clone() }];
-                let text = chadwick_core::text::print_block(self.program, &Block { statements, results: Vec::new() });
-                let lines = text.lines().map(str::trim_end).filter(|line| !matches!(line.trim(), "{" | "return") && *line != "}");
-                lines.for_each(|line| self.line(line));
-            }
+            _ => self.as_core(statement),
         }
+    }
+
+    /// A form that has no notation.
+    fn as_core(&mut self, statement: &Statement) {
+        self.forms = true;
+        let block = Block { statements: vec![statement.clone()], results: Vec::new() };
+        let text = chadwick_core::text::print_block(self.program, &block);
+        let lines = text.lines().map(str::trim_end).filter(|line| !matches!(line.trim(), "{" | "return") && *line != "}");
+        lines.for_each(|line| self.line(line));
+    }
+
+    fn is_active(&self, atom: &Atom) -> bool {
+        matches!(atom, Atom::Var(var) if self.active.contains(var))
+    }
+
+    /// The operands through which a cotangent passes, with the partial derivative by each.
+    fn through(&self, bound: &str, op: PrimOp, args: &[Atom]) -> Vec<(String, String)> {
+        let derivatives = op.derivatives();
+        let passing = derivatives.iter().zip(args).filter(|(it, arg)| **it != Derivative::Zero && self.is_active(arg));
+        passing.map(|(derivative, arg)| (self.derivative(derivative, args, bound), self.atom(arg))).collect()
     }
 
     fn prim(&mut self, bound: &str, statement: &Statement, op: PrimOp, args: &[Atom]) {
         let value = format!("{}({})", op.name(), self.atoms(args));
-        let is_active = |atom: &Atom| matches!(atom, Atom::Var(var) if self.active.contains(var));
-        let derivatives = op.derivatives();
-        let through: Vec<(&Derivative, &Atom)> =
-            derivatives.iter().zip(args).filter(|(derivative, arg)| **derivative != Derivative::Zero && is_active(arg)).collect();
+        let parts = self.through(bound, op, args);
         let is_number =
             statement.binders.first().is_some_and(|binder| binder.ty != Type::BOOL && self.active.contains(&binder.var));
-        if through.is_empty() || !is_number {
+        let Style::Dual(rung) = self.style else { return };
+        if parts.is_empty() || !is_number {
             self.line(&format!("let {bound} = {value}"));
             return;
         }
-        let parts: Vec<(String, String)> =
-            through.into_iter().map(|(derivative, arg)| (self.derivative(derivative, args, bound), self.atom(arg))).collect();
         let join = |make: &dyn Fn(&str, &str) -> String, between: &str| {
             parts.iter().map(|(partial, of)| make(partial, of)).collect::<Vec<_>>().join(between)
         };
-        let text = match self.rung {
+        let text = match rung {
             Rung::Naive => {
                 let body = join(&|partial, of| format!("{of}_d ({partial} * z)"), " + ");
                 format!("let {bound} = ({value}, \\z. {body})")

@@ -1,0 +1,176 @@
+//! Builds, and operations on arrays that have no body.
+
+use super::meaning::Whole;
+use super::rules::Chad;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
+use chadwick_source::Span;
+
+impl Chad<'_, '_> {
+    /// Each element leaves its backpropagator, and each is called with the cotangent of its element.
+    pub fn build(
+        &mut self,
+        statement: &Statement,
+        space: &[Axis],
+        body: &Block,
+        inner: &[Vec<Size>],
+        types: &[Type],
+    ) -> Option<Atom> {
+        let span = statement.span;
+        let flags = self.flags(&statement.binders);
+        let body = self.block_with_backpropagator(body, &[], &flags, span);
+        let inner = [inner.to_vec(), vec![Vec::new()]].concat();
+        let elements: Vec<Type> = types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)).collect();
+        let environment = self.environment.clone();
+        let backpropagator = Type::Function(self.backpropagator_type(&elements, &environment).into());
+        let backpropagators = self.context.fresh("backs", backpropagator.array([Dim::Any]));
+        let mut binders = self.primal_binders(&statement.binders);
+        binders.push(backpropagators.clone());
+        self.push(binders, Op::Build { space: space.to_vec(), body, inner }, span);
+        let backpropagators = Atom::Var(backpropagators.var);
+        Some(self.backpropagator(types, span, |this, cotangents, state| {
+            let environment = this.environment.clone();
+            let state = this.written_out(state, &environment, span);
+            let absent = this.all_absent(types, cotangents, span);
+            let all = |this: &mut Self, state: Vec<Atom>| {
+                let size = this.context.emit_one(Op::Dim { array: backpropagators.clone(), axis: 0 }, span);
+                let rows: Vec<Atom> = types
+                    .iter()
+                    .zip(cotangents)
+                    .map(|(ty, own)| this.engine.meaning.elements(this.context, ty, own.clone(), &size, span))
+                    .collect();
+                let (state, _) = this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
+                    let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
+                    let backpropagator = this.element(&backpropagators, &at, span);
+                    this.scoped(state, &backpropagator, args, &[], span)
+                });
+                state.unwrap_or_default()
+            };
+            let Some(condition) = absent else { return Some(all(this, state)) };
+            let then = Block { statements: Vec::new(), results: state.clone() };
+            this.context.b.push_block();
+            let results = all(this, state);
+            let otherwise = this.context.b.pop_block(results);
+            Some(this.context.emit(Op::If { condition, then, otherwise }, span))
+        }))
+    }
+
+    /// Whether all cotangents are zeros that are known as such.
+    fn all_absent(&mut self, types: &[Type], cotangents: &[Atom], span: Span) -> Option<Atom> {
+        let mut all: Option<Atom> = None;
+        for (ty, cotangent) in types.iter().zip(cotangents) {
+            let own = self.engine.meaning.is_absent(self.context, ty, cotangent, span)?;
+            all = Some(match all {
+                None => own,
+                Some(before) => self.context.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![before, own], span),
+            });
+        }
+        all
+    }
+
+    /// An array with its lengths.
+    fn whole(&mut self, array: &Atom, span: Span) -> Whole {
+        let (primal, ty) = (self.primal(array), self.source_type(array));
+        let dim = |axis| self.context.emit_one(Op::Dim { array: primal.clone(), axis }, span);
+        let sizes = (0..ty.rank()).map(dim).collect();
+        Whole { array: primal, ty, sizes }
+    }
+
+    /// An operation on whole arrays.
+    pub fn view(&mut self, statement: &Statement, types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        // Lengths are read first, so that an update finds its array unshared.
+        let mut wholes: Vec<Whole> = match &statement.op {
+            Op::Index { array, .. } | Op::Slice { array, .. } | Op::Update { array, .. } | Op::Reshape { array, .. } => {
+                vec![self.whole(array, span)]
+            }
+            Op::Concat { arrays } => arrays.iter().map(|array| self.whole(array, span)).collect(),
+            _ => Vec::new(),
+        };
+        let mut op = statement.op.clone();
+        op.for_each_atom_mut(&mut |atom| *atom = self.primal(atom));
+        if let Op::ArrayLiteral { ty, .. } = &mut op {
+            *ty = self.engine.meaning.primal_type(self.context, ty);
+        }
+        let binders = self.primal_binders(&statement.binders);
+        self.push(binders, op, span);
+        let ty = types.first()?.clone();
+        match &statement.op {
+            Op::Index { array, indices } => {
+                let dims: Vec<SliceDim> = indices.iter().cloned().map(SliceDim::Index).collect();
+                Some(self.part(array, &wholes.pop()?, &dims, types, span))
+            }
+            Op::Slice { array, dims } => Some(self.part(array, &wholes.pop()?, dims, types, span)),
+            Op::Update { array, dims, value } => {
+                let whole = wholes.pop()?;
+                Some(self.backpropagator(types, span, |this, cotangents, state| {
+                    let cotangent = cotangents[0].clone();
+                    let (rest, part) = this.engine.meaning.extract(this.context, &whole, dims, cotangent, span);
+                    let state = this.one(state, array, rest, span);
+                    this.one(state, value, part, span)
+                }))
+            }
+            Op::ArrayLiteral { elements, .. } => Some(self.backpropagator(types, span, |this, cotangents, mut state| {
+                let size = Atom::i64(elements.len() as i64);
+                let rows = this.engine.meaning.elements(this.context, &ty, cotangents[0].clone(), &size, span);
+                for (at, element) in elements.iter().enumerate().filter(|(_, element)| matches!(element, Atom::Var(_))) {
+                    let own = this.element(&rows, &Atom::i64(at as i64), span);
+                    state = this.one(state, element, own, span);
+                }
+                state
+            })),
+            Op::Concat { arrays } => Some(self.backpropagator(types, span, |this, cotangents, state| {
+                this.concat(&ty, arrays, &wholes, cotangents[0].clone(), state, span)
+            })),
+            Op::Transpose { array, permutation } => {
+                let mut inverse = vec![0; permutation.len()];
+                permutation.iter().enumerate().for_each(|(to, from)| inverse[*from] = to);
+                Some(self.backpropagator(types, span, |this, cotangents, state| {
+                    let op = Op::Transpose { array: cotangents[0].clone(), permutation: inverse };
+                    let back = this.context.emit_one(op, span);
+                    this.one(state, array, back, span)
+                }))
+            }
+            Op::Reshape { array, .. } => {
+                let dims = wholes.pop()?.sizes;
+                Some(self.backpropagator(types, span, |this, cotangents, state| {
+                    let back = this.context.emit_one(Op::Reshape { array: cotangents[0].clone(), dims }, span);
+                    this.one(state, array, back, span)
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// `D(s ! i) = … (x ! i, \d. x' (the array that has d at i))`
+    fn part(&mut self, array: &Atom, whole: &Whole, dims: &[SliceDim], types: &[Type], span: Span) -> Atom {
+        self.backpropagator(types, span, |this, cotangents, state| {
+            let back = this.engine.meaning.embed(this.context, whole, dims, cotangents[0].clone(), span);
+            this.one(state, array, back, span)
+        })
+    }
+
+    fn concat(
+        &mut self,
+        ty: &Type,
+        arrays: &[Atom],
+        wholes: &[Whole],
+        cotangent: Atom,
+        mut state: super::meaning::State,
+        span: Span,
+    ) -> super::meaning::State {
+        let mut starts = vec![Atom::i64(0)];
+        for whole in wholes {
+            let start = starts.last().cloned().unwrap_or(Atom::i64(0));
+            starts.push(self.context.i64_op(BinaryOp::Add, start, whole.sizes[0].clone(), span));
+        }
+        let total = starts.last().cloned().unwrap_or(Atom::i64(0));
+        let rows = self.engine.meaning.elements(self.context, ty, cotangent, &total, span);
+        for ((array, whole), start) in arrays.iter().zip(wholes).zip(starts) {
+            let dims = vec![SliceDim::Range { start, count: whole.sizes[0].clone(), stride: Atom::i64(1) }];
+            let own = self.context.emit_one(Op::Slice { array: rows.clone(), dims }, span);
+            let own = self.engine.meaning.gathered(self.context, ty, own, span);
+            state = self.one(state, array, own, span);
+        }
+        state
+    }
+}

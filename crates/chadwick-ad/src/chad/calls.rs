@@ -1,0 +1,145 @@
+//! Functions of the program: `D[f]` gives the results and a function from their cotangents to those of the arguments. Also functions with a
+//! rule of their own.
+
+use super::meaning::has_functions;
+use super::rules::Chad;
+use chadwick_core::visit::{lambda_free_variables, op_free_variables};
+use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, FunctionType, Lambda, Op, Statement, Type, Var};
+use chadwick_source::Span;
+use rustc_hash::FxHashMap;
+
+impl Chad<'_, '_> {
+    /// The results of a function's body, and its backpropagator from the wanted results to the masked parameters.
+    pub fn closed_block(&mut self, lambda: &Lambda, mask: &[bool], wanted: &[bool], span: Span) -> (Vec<Atom>, Atom) {
+        let masked = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked);
+        let bound: Vec<Binder> = masked.map(|(param, _)| param.clone()).collect();
+        let (results, inner) = self.block(&lambda.body, &bound, wanted, span);
+        if !self.engine.meaning.passes_state() {
+            return (results, inner);
+        }
+        // `run`: the environment of the body is made, changed, and taken apart.
+        let variables = self.variables(&bound);
+        let given = lambda.body.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
+        let types: Vec<Type> = given.map(|(result, _)| self.source_type(result)).collect();
+        let params: Vec<Binder> = self.cotangent_types(&types).into_iter().map(|ty| self.context.fresh("d", ty)).collect();
+        let cotangents = params.iter().map(|param| Atom::Var(param.var)).collect();
+        self.context.b.push_block();
+        let (meaning, context) = self.meaning();
+        let state = meaning.nothing(context, &variables, span);
+        let (_, taken) = self.scoped(Some(state), &inner, cotangents, &variables, span);
+        let body = self.context.b.pop_block(taken);
+        let own: Vec<Type> = bound.iter().map(|binder| binder.ty.clone()).collect();
+        let results_of = self.cotangent_types(&own);
+        let lambda = Lambda { params, results: results_of, body };
+        let ty = chadwick_core::typing::lambda_type(&lambda);
+        (results, self.context.b.push_named("back", Op::Closure(lambda), vec![ty], span).swap_remove(0))
+    }
+
+    pub fn call(&mut self, statement: &Statement, function: FunctionId, args: &[Atom]) -> Option<Atom> {
+        let span = statement.span;
+        let holds = |ty: &Type| has_functions(self.context.program(), ty);
+        let mask: Vec<bool> = args.iter().map(|arg| self.has_place(arg) || holds(&self.source_type(arg))).collect();
+        let wanted = self.flags(&statement.binders);
+        let target = self.function(function, &mask, &wanted);
+        let here = self.primals(args);
+        let mut binders = self.primal_binders(&statement.binders);
+        let ty = self.context.program().functions[target.0 as usize].results.last().cloned().unwrap_or(Type::BOOL);
+        let inner = self.context.fresh("back", ty);
+        binders.push(inner.clone());
+        self.push(binders, Op::Call { function: target, args: here }, span);
+        let active = statement.binders.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        let types: Vec<Type> = active.map(|(binder, _)| binder.ty.clone()).collect();
+        Some(self.backpropagator(&types, span, |this, cotangents, mut state| {
+            let op = Op::Apply { function: Atom::Var(inner.var), args: cotangents.to_vec() };
+            let given = this.context.emit(op, span);
+            let masked = args.iter().zip(&mask).filter(|(_, masked)| **masked);
+            for ((arg, _), cotangent) in masked.zip(given) {
+                state = this.one(state, arg, cotangent, span);
+            }
+            state
+        }))
+    }
+
+    /// The transformed function, made once for each choice of arguments and results.
+    fn function(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> FunctionId {
+        let key = (function, mask.to_vec(), wanted.to_vec());
+        if let Some(known) = self.engine.functions.get(&key) {
+            return *known;
+        }
+        let source = self.context.program().functions[function.0 as usize].clone();
+        let lambda = Lambda { params: source.params, results: source.results, body: source.body };
+        let lambda = self.context.copy_lambda(&lambda);
+        let chosen = |types: Vec<Type>, flags: &[bool]| -> Vec<Type> {
+            types.into_iter().zip(flags).filter(|(_, flag)| **flag).map(|(ty, _)| ty).collect()
+        };
+        let params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
+        let results = self.cotangent_types(&chosen(lambda.params.iter().map(|it| it.ty.clone()).collect(), mask));
+        let backpropagator = Type::Function(FunctionType { params, results }.into());
+        let mut types: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
+        types.push(backpropagator);
+        let target = self.context.reserve(Chad::function_name(&source.name), Vec::new(), types, source.span);
+        self.engine.functions.insert(key, target);
+        let mut inner = Chad::new(self.context, self.engine, &lambda.body, &lambda.params, mask, wanted);
+        let params = inner.primal_binders(&lambda.params);
+        // Calls in this very function must know what it takes.
+        inner.context.b.program_mut().functions[target.0 as usize].params = params;
+        inner.context.b.push_block();
+        let (mut results, backpropagator) = inner.closed_block(&lambda, mask, wanted, source.span);
+        results.push(backpropagator);
+        let body = self.context.b.pop_block(results);
+        self.context.b.program_mut().functions[target.0 as usize].body = body;
+        target
+    }
+
+    /// A function whose backpropagator the program gives.
+    pub fn custom(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        let holds = |var: &Var| has_functions(self.context.program(), &self.context.var_type(*var));
+        let outside = [lambda_free_variables(&custom.function), lambda_free_variables(&custom.rule)].concat();
+        if outside.iter().any(holds) || op_free_variables(&statement.op).iter().any(holds) {
+            return self.refuse(statement, "a rule of the program's own that uses functions from outside");
+        }
+        for (param, arg) in custom.function.params.iter().zip(&custom.args) {
+            self.push(vec![param.clone()], Op::Copy(vec![arg.clone()]), span);
+        }
+        custom.function.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+        let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let all = &custom.function.body.results;
+        let (tape, results) = all.split_at(skip.min(all.len()));
+        self.push(statement.binders.clone(), Op::Copy(results.to_vec()), span);
+        let seen = if skip > 0 || matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
+        Some(self.backpropagator(types, span, |this, cotangents, mut state| {
+            let mut given = seen.to_vec();
+            let mut cotangents = cotangents.iter().cloned();
+            for binder in &statement.binders {
+                let primal = Atom::Var(binder.var);
+                let own = if this.is_active(binder) { cotangents.next() } else { None };
+                given.push(match own {
+                    Some(own) => this.engine.meaning.in_full(this.context, own, &primal, &binder.ty, span),
+                    None => this.context.zero_like(&primal, span),
+                });
+            }
+            for (param, atom) in custom.rule.params.iter().zip(given) {
+                this.push(vec![param.clone()], Op::Copy(vec![atom]), span);
+            }
+            custom.rule.body.statements.iter().for_each(|statement| this.context.push_statement(statement.clone()));
+            for (arg, cotangent) in custom.args.iter().zip(&custom.rule.body.results) {
+                if this.has_place(arg) {
+                    let ty = this.source_type(arg);
+                    let cotangent = this.engine.meaning.in_form(this.context, cotangent.clone(), &ty, span);
+                    state = this.one(state, arg, cotangent, span);
+                }
+            }
+            state
+        }))
+    }
+
+    /// Copies of variables are as active as the variables.
+    pub fn follow(&mut self, replacements: &FxHashMap<Var, Atom>) {
+        for (var, copy) in replacements {
+            if let Atom::Var(copy) = copy {
+                self.mark_like(*copy, *var);
+            }
+        }
+    }
+}

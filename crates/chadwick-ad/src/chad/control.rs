@@ -1,0 +1,327 @@
+//! Choices, loops, pairs of blocks; and which forms are written in simpler ones first.
+
+use super::meaning::{Field, has_cotangent};
+use super::rules::Chad;
+use crate::flow::uses_rule;
+use chadwick_core::{
+    Arm, Atom, Axis, BinaryOp, Binder, Block, CustomKind, Dim, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
+};
+use chadwick_source::Span;
+
+impl Chad<'_, '_> {
+    /// The statement in forms that have rules: an operator is applied in a loop, a build has one axis.
+    pub fn in_simpler_forms(&mut self, statement: &Statement) -> Option<Vec<Statement>> {
+        let span = statement.span;
+        let mut made = Vec::new();
+        let simpler = match &statement.op {
+            Op::Scan { axis, op, neutral, body } => {
+                self.context.fold_loop(statement, std::slice::from_ref(axis), op, neutral, body, true, &mut made, span)
+            }
+            Op::Hist { space, dest, rank, op, body, .. } => {
+                self.context.write_loop(statement, space, dest, *rank, Some(op), body, &mut made, span)
+            }
+            Op::Scatter { space, dest, rank, body } => {
+                self.context.write_loop(statement, space, dest, *rank, None, body, &mut made, span)
+            }
+            Op::Build { space, body, inner } => match space.as_slice() {
+                [] => inlined(statement, body),
+                [_] => return None,
+                [first, rest @ ..] => vec![self.nested_build(statement, first, rest, body, inner, &mut made)],
+            },
+            Op::Transpose { array, permutation } if !self.engine.meaning.has_views() => {
+                self.transpose_build(statement, array, permutation)
+            }
+            Op::Reshape { array, dims } if !self.engine.meaning.has_views() => self.reshape_build(statement, array, dims),
+            Op::Custom(custom) if !uses_rule(custom, true) || !self.engine.meaning.uses_rules() => {
+                let params = custom.function.params.iter().zip(&custom.args);
+                let bind = |(param, arg): (&Binder, &Atom)| Statement {
+                    binders: vec![param.clone()],
+                    op: Op::Copy(vec![arg.clone()]),
+                    span,
+                };
+                let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+                let results = custom.function.body.results.get(skip..).unwrap_or_default().to_vec();
+                let body = Block { statements: custom.function.body.statements.clone(), results };
+                [params.map(bind).collect(), inlined(statement, &body)].concat()
+            }
+            _ => return None,
+        };
+        made.iter().for_each(|binder| self.mark(binder));
+        Some(simpler)
+    }
+
+    fn nested_build(
+        &mut self,
+        statement: &Statement,
+        first: &Axis,
+        rest: &[Axis],
+        body: &Block,
+        inner: &[Vec<Size>],
+        made: &mut Vec<Binder>,
+    ) -> Statement {
+        let span = statement.span;
+        let mut rows = Vec::new();
+        for binder in &statement.binders {
+            let row = self.context.fresh("", binder.ty.peel(1).unwrap_or(Type::BOOL).any_sizes());
+            if self.is_active(binder) {
+                made.push(row.clone());
+            }
+            rows.push(row);
+        }
+        let results = rows.iter().map(|row| Atom::Var(row.var)).collect();
+        let op = Op::Build { space: rest.to_vec(), body: body.clone(), inner: inner.to_vec() };
+        let body = Block { statements: vec![Statement { binders: rows, op, span }], results };
+        let sizes: Vec<Size> = rest.iter().map(|axis| Size::Known(axis.size.clone())).collect();
+        let inner = inner.iter().map(|inner| match inner.is_empty() {
+            // Sizes that are not stated are taken from the value, all of them.
+            true => Vec::new(),
+            false => [sizes.clone(), inner.clone()].concat(),
+        });
+        let mut inner: Vec<Vec<Size>> = inner.collect();
+        for (sizes_of, binder) in inner.iter_mut().zip(&statement.binders) {
+            if sizes_of.is_empty() && binder.ty.rank() == rest.len() + 1 {
+                sizes_of.clone_from(&sizes);
+            }
+        }
+        let op = Op::Build { space: vec![first.clone()], body, inner };
+        Statement { binders: statement.binders.clone(), op, span }
+    }
+
+    /// A build that reads each element at its place.
+    fn transpose_build(&mut self, statement: &Statement, array: &Atom, permutation: &[usize]) -> Vec<Statement> {
+        let span = statement.span;
+        self.context.b.push_block();
+        let space: Vec<Axis> = permutation
+            .iter()
+            .map(|axis| {
+                let size = self.context.emit_one(Op::Dim { array: array.clone(), axis: *axis }, span);
+                Axis { var: self.context.fresh("i", Type::I64).var, size }
+            })
+            .collect();
+        let mut indices = vec![Atom::i64(0); permutation.len()];
+        for (axis, from) in space.iter().zip(permutation) {
+            indices[*from] = Atom::Var(axis.var);
+        }
+        let before = self.context.b.pop_block(Vec::new()).statements;
+        self.element_build(statement, array, space, before, Vec::new(), indices)
+    }
+
+    /// The same where elements keep their order and get other indices.
+    fn reshape_build(&mut self, statement: &Statement, array: &Atom, dims: &[Atom]) -> Vec<Statement> {
+        let span = statement.span;
+        let rank = self.source_type(array).rank();
+        self.context.b.push_block();
+        // The reshape itself checks that the numbers of elements agree.
+        let checked = self.context.b.push(statement.op.clone(), statement.binders.iter().map(|it| it.ty.clone()).collect(), span);
+        let sizes: Vec<Atom> =
+            (0..rank).map(|axis| self.context.emit_one(Op::Dim { array: array.clone(), axis }, span)).collect();
+        let space: Vec<Axis> = (0..dims.len())
+            .map(|axis| {
+                let size = self.context.emit_one(Op::Dim { array: checked[0].clone(), axis }, span);
+                Axis { var: self.context.fresh("i", Type::I64).var, size }
+            })
+            .collect();
+        let before = self.context.b.pop_block(Vec::new()).statements;
+        self.context.b.push_block();
+        let mut flat = Atom::i64(0);
+        for axis in &space {
+            let rows = self.context.i64_op(BinaryOp::Mul, flat, axis.size.clone(), span);
+            flat = self.context.i64_op(BinaryOp::Add, rows, Atom::Var(axis.var), span);
+        }
+        let mut indices = Vec::new();
+        for size in sizes.iter().rev() {
+            indices.push(self.context.prim(PrimOp::Binary(BinaryOp::Mod, Prim::I64), vec![flat.clone(), size.clone()], span));
+            flat = self.context.prim(PrimOp::Binary(BinaryOp::Div, Prim::I64), vec![flat, size.clone()], span);
+        }
+        indices.reverse();
+        let inside = self.context.b.pop_block(Vec::new()).statements;
+        self.element_build(statement, array, space, before, inside, indices)
+    }
+
+    fn element_build(
+        &mut self,
+        statement: &Statement,
+        array: &Atom,
+        space: Vec<Axis>,
+        mut before: Vec<Statement>,
+        mut inside: Vec<Statement>,
+        indices: Vec<Atom>,
+    ) -> Vec<Statement> {
+        let span = statement.span;
+        let element = self.source_type(array).peel(indices.len()).unwrap_or(Type::BOOL);
+        let element = self.context.fresh("", element);
+        self.mark(&element);
+        let results = vec![Atom::Var(element.var)];
+        inside.push(Statement { binders: vec![element], op: Op::Index { array: array.clone(), indices }, span });
+        let body = Block { statements: inside, results };
+        let op = Op::Build { space, body, inner: vec![Vec::new()] };
+        before.push(Statement { binders: statement.binders.clone(), op, span });
+        before
+    }
+
+    /// `D(case s of {inl x → t; …}) = let (u, u') = D(s) in case u of inl x → let (v, v') = D(t) in (v, \d. let (dΓ, dx) = v' d in dΓ + u' (inl dx)); …`
+    pub fn match_statement(
+        &mut self,
+        statement: &Statement,
+        active: &[Binder],
+        scrutinee: &Atom,
+        arms: &[Arm],
+        otherwise: Option<&Block>,
+    ) -> Option<Atom> {
+        let span = statement.span;
+        let flags = self.flags(&statement.binders);
+        let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
+        let ty = self.source_type(scrutinee);
+        let mut made = Vec::new();
+        for arm in arms {
+            let binders = self.primal_binders(&arm.binders);
+            let has_one = |binder: &&Binder| self.has_place(scrutinee) && has_cotangent(self.context, &binder.ty);
+            let inside: Vec<Binder> = arm.binders.iter().filter(has_one).cloned().collect();
+            self.context.b.push_block();
+            let (mut results, mut backpropagator) = self.block(&arm.body, &inside, &flags, span);
+            if !inside.is_empty() {
+                let (variables, inner) = (self.variables(&inside), backpropagator);
+                backpropagator = self.backpropagator(&types, span, |this, cotangents, state| {
+                    let (state, parts) = this.scoped(state, &inner, cotangents.to_vec(), &variables, span);
+                    let mut parts = parts.into_iter();
+                    let mut fields = Vec::new();
+                    for (binder, primal) in arm.binders.iter().zip(&binders) {
+                        let part = if has_cotangent(this.context, &binder.ty) { parts.next() } else { None };
+                        fields.push((Field { primal: Atom::Var(primal.var), ty: binder.ty.clone() }, part));
+                    }
+                    let cotangent = this.engine.meaning.inject(this.context, &ty, arm.tag, &fields, span);
+                    this.one(state, scrutinee, cotangent, span)
+                });
+            }
+            results.push(backpropagator);
+            let body = self.context.b.pop_block(results);
+            made.push(Arm { tag: arm.tag, binders, body });
+        }
+        let otherwise = otherwise.map(|block| self.block_with_backpropagator(block, &[], &flags, span));
+        let op = Op::Match { scrutinee: self.primal(scrutinee), arms: made, otherwise };
+        self.push_with_backpropagator(statement, active, op)
+    }
+
+    /// Iterations leave their backpropagators in an array, which is gone through backwards.
+    pub fn loop_statement(&mut self, statement: &Statement, parts: &Loop, types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        let count = parts.carry.len();
+        let (last, rest) = statement.binders.split_at(count.min(statement.binders.len()));
+        let (counter, emitted) = rest.split_at(usize::from(parts.counted).min(rest.len()));
+        let carried: Vec<bool> =
+            parts.carry.iter().zip(last).map(|(carry, last)| self.is_active(carry) || self.is_active(last)).collect();
+        let emit_flags = self.flags(emitted);
+        let inside: Vec<Binder> =
+            parts.carry.iter().zip(&carried).filter(|(_, carried)| **carried).map(|(carry, _)| carry.clone()).collect();
+        let initial = self.primals(&parts.initial);
+        let carry = self.primal_binders(&parts.carry);
+        let form = match &parts.form {
+            LoopForm::For { .. } => parts.form.clone(),
+            LoopForm::While { condition } => LoopForm::While { condition: self.plain_block(condition) },
+        };
+        let wanted = [carried.clone(), emit_flags.clone()].concat();
+        let body = self.block_with_backpropagator(&parts.body, &inside, &wanted, span);
+        let emits = [parts.emits.clone(), vec![Vec::new()]].concat();
+        let variables = self.variables(&inside);
+        let mut given: Vec<Type> = inside.iter().map(|binder| binder.ty.clone()).collect();
+        let emitted_types = emitted.iter().zip(&emit_flags).filter(|(_, flag)| **flag).map(|(it, _)| it.ty.clone());
+        let emitted_types: Vec<Type> = emitted_types.collect();
+        given.extend(emitted_types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)));
+        let environment = [self.environment.clone(), variables.clone()].concat();
+        let backpropagator = Type::Function(self.backpropagator_type(&given, &environment).into());
+        let backpropagators = self.context.fresh("backs", backpropagator.array([Dim::Any]));
+        let lasts = self.primal_binders(last);
+        let emitted = self.primal_binders(emitted);
+        let binders = [lasts.clone(), counter.to_vec(), emitted, vec![backpropagators.clone()]].concat();
+        let hints = parts.hints.clone();
+        let made = Loop { carry, initial, form, body, emits, counted: parts.counted, hints };
+        self.push(binders, Op::Loop(Box::new(made)), span);
+        let backpropagators = Atom::Var(backpropagators.var);
+        Some(self.backpropagator(types, span, |this, cotangents, state| {
+            let size = this.context.emit_one(Op::Dim { array: backpropagators.clone(), axis: 0 }, span);
+            let mut cotangents = cotangents.iter().cloned();
+            let mut start = Vec::new();
+            for ((binder, primal), _) in last.iter().zip(&lasts).zip(&carried).filter(|(_, carried)| **carried) {
+                let own = if this.is_active(binder) { cotangents.next() } else { None };
+                start.push(match own {
+                    Some(own) => own,
+                    None => this.engine.meaning.zero(this.context, &Atom::Var(primal.var), &binder.ty, span),
+                });
+            }
+            let mut rows = Vec::new();
+            for (ty, cotangent) in emitted_types.iter().zip(cotangents) {
+                rows.push(this.engine.meaning.elements(this.context, ty, cotangent, &size, span));
+            }
+            let before = this.context.i64_op(BinaryOp::Sub, size.clone(), Atom::i64(1), span);
+            let (mut state, carried_back) = this.contributing_loop(size, state, start, span, |this, index, state, carried| {
+                let at = this.context.i64_op(BinaryOp::Sub, before, index, span);
+                let mut args = carried.to_vec();
+                args.extend(rows.iter().map(|rows| this.element(rows, &at, span)).collect::<Vec<Atom>>());
+                let backpropagator = this.element(&backpropagators, &at, span);
+                this.scoped(state, &backpropagator, args, &variables, span)
+            });
+            let from = parts.initial.iter().zip(&carried).filter(|(_, carried)| **carried);
+            for ((initial, _), cotangent) in from.zip(carried_back) {
+                state = this.one(state, initial, cotangent, span);
+            }
+            state
+        }))
+    }
+
+    pub fn element(&mut self, array: &Atom, at: &Atom, span: Span) -> Atom {
+        self.context.emit_one(Op::Index { array: array.clone(), indices: vec![at.clone()] }, span)
+    }
+
+    pub fn par(&mut self, statement: &Statement, left: &Block, right: &Block) -> Option<Atom> {
+        let span = statement.span;
+        let flags = self.flags(&statement.binders);
+        let at = left.results.len().min(flags.len());
+        let halves = [(left, &flags[..at], &statement.binders[..at]), (right, &flags[at..], &statement.binders[at..])];
+        let (mut blocks, mut binders, mut backpropagators) = (Vec::new(), Vec::new(), Vec::new());
+        let mut counts = Vec::new();
+        for (block, flags, own) in halves {
+            blocks.push(self.block_with_backpropagator(block, &[], flags, span));
+            let types: Vec<Type> = own.iter().zip(flags).filter(|(_, flag)| **flag).map(|(it, _)| it.ty.clone()).collect();
+            let environment = self.environment.clone();
+            let ty = Type::Function(self.backpropagator_type(&types, &environment).into());
+            let backpropagator = self.context.fresh("back", ty);
+            binders.extend(self.primal_binders(own));
+            binders.push(backpropagator.clone());
+            backpropagators.push(Atom::Var(backpropagator.var));
+            counts.push(types);
+        }
+        let (right, left) = (blocks.pop().unwrap_or_default(), blocks.pop().unwrap_or_default());
+        self.push(binders, Op::Par { left, right }, span);
+        Some(self.backpropagator(&counts.concat(), span, |this, cotangents, mut state| {
+            let mut rest = cotangents;
+            for (backpropagator, own) in backpropagators.iter().zip(&counts) {
+                let (own, others) = rest.split_at(own.len());
+                state = this.scoped(state, backpropagator, own.to_vec(), &[], span).0;
+                rest = others;
+            }
+            state
+        }))
+    }
+
+    /// The value without a backpropagator, and a backpropagator that runs the block again: `(fst D[t], snd D[t])`.
+    pub fn recompute(&mut self, statement: &Statement, block: &Block, types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        let flags = self.flags(&statement.binders);
+        let (again, replacements) = self.context.copy_block_with(block, []);
+        self.follow(&replacements);
+        let block = self.plain_block(block);
+        let binders = self.primal_binders(&statement.binders);
+        self.push(binders, Op::Recompute(block), span);
+        Some(self.backpropagator(types, span, |this, cotangents, state| {
+            let (_, backpropagator) = this.block(&again, &[], &flags, span);
+            this.scoped(state, &backpropagator, cotangents.to_vec(), &[], span).0
+        }))
+    }
+}
+
+/// The statements of a block, and its results under the names of the statement's.
+fn inlined(statement: &Statement, block: &Block) -> Vec<Statement> {
+    let op = Op::Copy(block.results.clone());
+    let last = Statement { binders: statement.binders.clone(), op, span: statement.span };
+    [block.statements.clone(), vec![last]].concat()
+}

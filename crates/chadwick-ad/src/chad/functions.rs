@@ -1,0 +1,182 @@
+//! Functions that are values, through copowers.
+//!
+//! The primal of a function also gives the backpropagator to its argument. Its cotangent is the bag of its calls: arguments, and cotangents
+//! of results. When that comes back to where the function was made, its body is run again for every call, this time for what it captured.
+//! So a call runs the backpropagator of the body twice, and nested functions cost exponential time.
+
+use super::meaning::{BAG_BOTH, BAG_NONE, BAG_ONE, State, has_cotangent};
+use super::rules::Chad;
+use chadwick_core::typing::{constructors, lambda_type};
+use chadwick_core::{Arm, Atom, Binder, Block, Lambda, Op, Statement, Type};
+use chadwick_source::{Name, Span};
+
+impl Chad<'_, '_> {
+    /// `D(\x. t) = let f = \x. D(t) in (\x. let (y, y') = f x in (y, \d. snd (y' d)), \d. copowfold (\x d'. fst (snd (f x) d')) d)`
+    pub fn closure(&mut self, statement: &Statement, lambda: &Lambda, types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        if !self.engine.meaning.takes_functions() {
+            return self.refuse(statement, "a function that is a value");
+        }
+        let carrying = |this: &Self, binders: &[Binder]| -> Vec<Binder> {
+            binders.iter().filter(|it| has_cotangent(this.context, &it.ty)).cloned().collect()
+        };
+        let wanted = self.carrying(&lambda.results);
+        let inside = carrying(self, &lambda.params);
+        let params = self.primal_binders(&lambda.params);
+        let body = self.block_with_backpropagator(&lambda.body, &inside, &wanted, span);
+        let variables = self.variables(&inside);
+        let environment = [self.environment.clone(), variables].concat();
+        let given: Vec<Type> =
+            lambda.results.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone()).collect();
+        let backpropagator = Type::Function(self.backpropagator_type(&given, &environment).into());
+        let mut results: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
+        let count = results.len();
+        results.push(backpropagator);
+        let both = self.function_value("both", Lambda { params, results: results.clone(), body }, span);
+
+        let kept = self.environment.len();
+        let cotangents = self.cotangent_types(&given);
+        let params = self.fresh_params(lambda);
+        self.context.b.push_block();
+        let mut values = self.applied(&both, atoms(&params), span);
+        let inner = values.pop().unwrap_or(Atom::i64(0));
+        let own =
+            self.linear(&cotangents, span, |this, cotangents| this.applied(&inner, cotangents.to_vec(), span).split_off(kept));
+        let own_type = self.context.type_of(&own);
+        values.push(own);
+        let body = self.context.b.pop_block(values);
+        let mut primal_results = results;
+        primal_results.truncate(count);
+        primal_results.push(own_type);
+        let binder = statement.binders.first().map(|binder| self.primal_binder(binder))?;
+        self.push(vec![binder], Op::Closure(Lambda { params, results: primal_results, body }), span);
+
+        let ty = types.first()?.clone();
+        Some(self.backpropagator(types, span, |this, bag, state| {
+            let params = this.fresh_params(lambda);
+            let own: Vec<Binder> = cotangents.iter().map(|ty| this.context.fresh("d", ty.clone())).collect();
+            this.context.b.push_block();
+            let inner = this.applied(&both, atoms(&params), span).pop().unwrap_or(Atom::i64(0));
+            let mut captured = this.applied(&inner, atoms(&own), span);
+            captured.truncate(kept);
+            let body = this.context.b.pop_block(captured);
+            let environment = this.environment.clone();
+            let results = this.engine.meaning.state_types(this.context, &environment);
+            let each = this.function_value("captured", Lambda { params: [params, own].concat(), results, body }, span);
+            this.copower_fold(&ty, bag[0].clone(), each, state, span)
+        }))
+    }
+
+    /// `D(s t) = let (f, f') = D(s); (x, x') = D(t); (y, y') = f x in (y, \d. f' [(x, d)] + x' (y' d))`
+    pub fn apply(&mut self, statement: &Statement, function: &Atom, args: &[Atom], types: &[Type]) -> Option<Atom> {
+        let span = statement.span;
+        if !self.engine.meaning.takes_functions() {
+            return self.refuse(statement, "a function that is a value");
+        }
+        let here = self.primals(args);
+        let applied = self.primal(function);
+        let Type::Function(ty) = self.context.type_of(&applied) else { return None };
+        let mut binders = self.primal_binders(&statement.binders);
+        let inner = self.context.fresh("back", ty.results.last().cloned().unwrap_or(Type::BOOL));
+        binders.push(inner.clone());
+        self.push(binders.clone(), Op::Apply { function: applied, args: here.clone() }, span);
+        let source = self.source_type(function);
+        Some(self.backpropagator(types, span, |this, cotangents, state| {
+            let mut cotangents = cotangents.iter().cloned();
+            let mut given = Vec::new();
+            for (binder, primal) in statement.binders.iter().zip(&binders) {
+                if !has_cotangent(this.context, &binder.ty) {
+                    continue;
+                }
+                let own = if this.is_active(binder) { cotangents.next() } else { None };
+                given.push(match own {
+                    Some(own) => own,
+                    None => this.engine.meaning.zero(this.context, &Atom::Var(primal.var), &binder.ty, span),
+                });
+            }
+            let call = this.engine.meaning.called(this.context, &source, here, given.clone(), span);
+            let mut state = this.one(state, function, call, span);
+            let backs = this.applied(&Atom::Var(inner.var), given, span);
+            let carrying = args.iter().filter(|arg| has_cotangent(this.context, &this.source_type(arg)));
+            for (arg, back) in carrying.collect::<Vec<_>>().into_iter().zip(backs) {
+                state = this.one(state, arg, back, span);
+            }
+            state
+        }))
+    }
+
+    /// Adds what a function makes of each call in a bag.
+    fn copower_fold(&mut self, ty: &Type, bag: Atom, each: Atom, state: State, span: Span) -> State {
+        let environment = self.environment.clone();
+        let bag_type = self.engine.meaning.cotangent_type(self.context, ty);
+        let types = self.engine.meaning.state_types(self.context, &environment);
+        let given = [vec![bag_type.clone(), self.context.type_of(&each)], types.clone()].concat();
+        let params: Vec<Binder> = given.into_iter().map(|ty| self.context.fresh("", ty)).collect();
+        let parameters = atoms(&params);
+        let name = Name::from("copower_fold");
+        let function = self.context.reserve(name, params, types.clone(), span);
+        let before = parameters[2..].to_vec();
+        self.context.b.push_block();
+        let mut arms = Vec::new();
+        let payloads = constructors(&self.context.b, &bag_type).map(<[_]>::to_vec).unwrap_or_default();
+        for (tag, constructor) in payloads.iter().enumerate() {
+            let binders: Vec<Binder> = constructor.payload.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
+            let fields = atoms(&binders);
+            self.context.b.push_block();
+            let results = match tag as u32 {
+                BAG_NONE => before.clone(),
+                BAG_ONE => {
+                    let own = self.applied(&parameters[1], fields, span);
+                    let joined = self.engine.meaning.joined(self.context, &environment, Some(before.clone()), own, span);
+                    joined.unwrap_or_default()
+                }
+                BAG_BOTH => fields.into_iter().fold(before.clone(), |before, bag| {
+                    let args = [vec![bag, parameters[1].clone()], before].concat();
+                    self.context.emit(Op::Call { function, args }, span)
+                }),
+                _ => before.clone(),
+            };
+            let body = self.context.b.pop_block(results);
+            arms.push(Arm { tag: tag as u32, binders, body });
+        }
+        let results = self.context.b.push(Op::Match { scrutinee: parameters[0].clone(), arms, otherwise: None }, types, span);
+        let body: Block = self.context.b.pop_block(results);
+        self.context.b.program_mut().functions[function.0 as usize].body = body;
+        let start = self.written_out(state, &environment, span);
+        let args = [vec![bag, each], start].concat();
+        Some(self.context.emit(Op::Call { function, args }, span))
+    }
+
+    fn fresh_params(&mut self, lambda: &Lambda) -> Vec<Binder> {
+        let mut made = Vec::new();
+        for param in &lambda.params {
+            let ty = self.engine.meaning.primal_type(self.context, &param.ty);
+            let name = self.context.name(param.var);
+            made.push(self.context.fresh(name, ty));
+        }
+        made
+    }
+
+    fn applied(&mut self, function: &Atom, args: Vec<Atom>, span: Span) -> Vec<Atom> {
+        self.context.emit(Op::Apply { function: function.clone(), args }, span)
+    }
+
+    fn function_value(&mut self, name: &str, lambda: Lambda, span: Span) -> Atom {
+        let ty = lambda_type(&lambda);
+        self.context.b.push_named(name, Op::Closure(lambda), vec![ty], span).swap_remove(0)
+    }
+
+    /// A function of cotangents.
+    fn linear(&mut self, types: &[Type], span: Span, make: impl FnOnce(&mut Self, &[Atom]) -> Vec<Atom>) -> Atom {
+        let params: Vec<Binder> = types.iter().map(|ty| self.context.fresh("d", ty.clone())).collect();
+        self.context.b.push_block();
+        let results = make(self, &atoms(&params));
+        let types = results.iter().map(|atom| self.context.type_of(atom)).collect();
+        let body = self.context.b.pop_block(results);
+        self.function_value("back", Lambda { params, results: types, body }, span)
+    }
+}
+
+fn atoms(binders: &[Binder]) -> Vec<Atom> {
+    binders.iter().map(|binder| Atom::Var(binder.var)).collect()
+}

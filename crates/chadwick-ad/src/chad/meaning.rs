@@ -1,0 +1,196 @@
+//! What the rules of CHAD leave open: what a cotangent is, and how the cotangents of the environment are collected.
+//!
+//! The rules (`rules.rs`, `control.rs`, `arrays.rs`) are one for both generations. The definition answers with cotangents of the form of their
+//! values and sums of whole environments (`dense.rs`), efficient CHAD with sparse cotangents and one environment that is changed
+//! (`sparse.rs`, `environment.rs`).
+
+use crate::context::{Applied, Context};
+use chadwick_core::prim::Derivative;
+use chadwick_core::{ArrayType, Atom, Constructor, Element, Prim, Program, SliceDim, Type, TypeId, Var};
+use chadwick_source::Span;
+
+/// A variable of the environment `Γ`: one that has a cotangent.
+#[derive(Clone)]
+pub struct Variable {
+    pub var: Var,
+    /// Its type in the source.
+    pub ty: Type,
+    /// Its primal.
+    pub primal: Atom,
+}
+
+/// An array of the source with its lengths.
+pub struct Whole {
+    pub array: Atom,
+    pub ty: Type,
+    pub sizes: Vec<Atom>,
+}
+
+/// A field of a constructor: its primal and its type in the source.
+pub struct Field {
+    pub primal: Atom,
+    pub ty: Type,
+}
+
+/// What was contributed so far. Nothing stands for the zero of the environment, which is written out only where it must be.
+pub type State = Option<Vec<Atom>>;
+
+pub trait Meaning {
+    /// Whether functions that are values have derivatives.
+    fn takes_functions(&self) -> bool;
+
+    /// Whether the cotangent of a transposed or reshaped array is a transposed or reshaped one.
+    fn has_views(&self) -> bool;
+
+    /// `D1`: the type of primals.
+    fn primal_type(&mut self, context: &mut Context, ty: &Type) -> Type;
+
+    /// `D2`: the type of cotangents.
+    fn cotangent_type(&mut self, context: &mut Context, ty: &Type) -> Type;
+
+    /// The zero cotangent of a value.
+    fn zero(&mut self, context: &mut Context, primal: &Atom, ty: &Type, span: Span) -> Atom;
+
+    /// The sum of two cotangents of a value of the type.
+    fn plus(&mut self, context: &mut Context, ty: &Type, left: Atom, right: Atom, span: Span) -> Atom;
+
+    /// A cotangent through one operand of a primitive operation; `None` if nothing passes.
+    fn pass(
+        &mut self,
+        context: &mut Context,
+        derivative: &Derivative,
+        cotangent: &Atom,
+        applied: &Applied<'_>,
+        to: Prim,
+        span: Span,
+    ) -> Option<Atom> {
+        context.pass(derivative, cotangent, applied, to, span)
+    }
+
+    /// Whether derivatives that the program gives itself are to be used.
+    fn uses_rules(&self) -> bool {
+        true
+    }
+
+    /// The cotangent of an array, given that of a part.
+    fn embed(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], part: Atom, span: Span) -> Atom;
+
+    /// The cotangent of an array without that of a part, and that of the part.
+    fn extract(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], cotangent: Atom, span: Span) -> (Atom, Atom);
+
+    /// The cotangents of the elements of an array along its first axis, as an array.
+    fn elements(&mut self, context: &mut Context, ty: &Type, cotangent: Atom, size: &Atom, span: Span) -> Atom;
+
+    /// The inverse.
+    fn gathered(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom;
+
+    /// Whether the cotangent is a zero that is known as such without looking inside; `None` if that cannot be.
+    fn is_absent(&mut self, context: &mut Context, ty: &Type, cotangent: &Atom, span: Span) -> Option<Atom>;
+
+    /// The cotangent of a value with the constructor, given those of its fields; `None` for a field without.
+    fn inject(&mut self, context: &mut Context, ty: &Type, tag: u32, fields: &[(Field, Option<Atom>)], span: Span) -> Atom;
+
+    /// The cotangents of the fields of a value with the constructor. Another constructor is an error of the run.
+    fn payload(
+        &mut self,
+        context: &mut Context,
+        ty: &Type,
+        tag: u32,
+        cotangent: &Atom,
+        fields: &[Field],
+        span: Span,
+    ) -> Vec<Option<Atom>>;
+
+    /// The cotangent of a function value that was called once; only where functions have derivatives.
+    fn called(&mut self, context: &mut Context, ty: &Type, args: Vec<Atom>, cotangents: Vec<Atom>, span: Span) -> Atom;
+
+    /// The cotangent that is given in the form of its value, such as a seed.
+    fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom;
+
+    /// A cotangent in the form of its value, such as a gradient.
+    fn in_full(&mut self, context: &mut Context, cotangent: Atom, primal: &Atom, ty: &Type, span: Span) -> Atom;
+
+    // --------------------------------------------------------------------------------------------------------- environment
+
+    /// Whether a backpropagator is given what was contributed so far and gives all that is there then. Otherwise it gives its own part.
+    fn passes_state(&self) -> bool;
+
+    /// The types of the cotangents of an environment.
+    fn state_types(&mut self, context: &mut Context, environment: &[Variable]) -> Vec<Type>;
+
+    /// The zero of an environment.
+    fn nothing(&mut self, context: &mut Context, environment: &[Variable], span: Span) -> Vec<Atom>;
+
+    /// The state with room for so many variables.
+    fn with_room(&mut self, context: &mut Context, state: State, depth: usize, span: Span) -> State;
+
+    /// `one`: a cotangent for one variable of the environment.
+    fn one(
+        &mut self,
+        context: &mut Context,
+        environment: &[Variable],
+        state: State,
+        at: usize,
+        cotangent: Atom,
+        span: Span,
+    ) -> State;
+
+    /// What a backpropagator gave, together with what was there.
+    fn joined(&mut self, context: &mut Context, environment: &[Variable], state: State, given: Vec<Atom>, span: Span) -> State;
+
+    /// Takes the cotangents of the last variables out of a state.
+    fn taken(
+        &mut self,
+        context: &mut Context,
+        last: &[Variable],
+        from: usize,
+        state: Vec<Atom>,
+        span: Span,
+    ) -> (Vec<Atom>, Vec<Atom>);
+}
+
+/// Whether values of the type have a cotangent.
+pub fn has_cotangent(context: &Context, ty: &Type) -> bool {
+    context.carries(ty) || has_functions(context.program(), ty)
+}
+
+/// Whether values of the type may hold functions.
+pub fn has_functions(program: &Program, ty: &Type) -> bool {
+    fn search(program: &Program, ty: &Type, seen: &mut Vec<TypeId>) -> bool {
+        match ty {
+            Type::Prim(_) | Type::Accumulator(_) | Type::Log(_) => false,
+            Type::Function(_) => true,
+            Type::Array(array) => matches!(&array.element, Element::Boxed(element) if search(program, element, seen)),
+            Type::Sum(constructors) => constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, seen)),
+            Type::Named(id) => {
+                if seen.contains(id) {
+                    return false;
+                }
+                seen.push(*id);
+                let definition = program.types.get(id.0 as usize);
+                definition.is_some_and(|it| it.constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, seen)))
+            }
+        }
+    }
+    search(program, ty, &mut Vec::new())
+}
+
+/// The type without what it knows of sizes, inside as well: one type, one cotangent.
+pub fn sizeless(ty: &Type) -> Type {
+    match ty.any_sizes() {
+        Type::Array(ArrayType { element: Element::Boxed(element), dims }) => {
+            Type::Array(ArrayType { element: Element::Boxed(sizeless(&element).into()), dims })
+        }
+        Type::Sum(constructors) => {
+            let each =
+                |it: &Constructor| Constructor { name: it.name.clone(), payload: it.payload.iter().map(sizeless).collect() };
+            Type::Sum(constructors.iter().map(each).collect())
+        }
+        other => other,
+    }
+}
+
+/// The constructors of the cotangents of functions: bags of calls.
+pub const BAG_NONE: u32 = 0;
+pub const BAG_ONE: u32 = 1;
+pub const BAG_BOTH: u32 = 2;
