@@ -107,7 +107,7 @@ impl Chad<'_, '_> {
         let all = &custom.function.body.results;
         let (tape, results) = all.split_at(skip.min(all.len()));
         self.push(statement.binders.clone(), Op::Copy(results.to_vec()), span);
-        let seen = if skip > 0 || matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
+        let seen = if matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
         Some(self.backpropagator(types, span, |this, cotangents, mut state| {
             let mut given = seen.to_vec();
             let mut cotangents = cotangents.iter().cloned();

@@ -113,23 +113,13 @@ impl Forward {
         let mut all = Vec::new();
         for (param, masked) in self.lambda.params.iter().zip(&self.mask) {
             let primal = Atom::Var(param.var);
-            all.push(match (masked, given.next_if(*masked)) {
-                (true, Some(cotangent)) => meaning.in_full(context, cotangent, &primal, &param.ty, span),
-                _ => context.zero_like(&primal, span),
+            let own = if *masked { given.next() } else { None };
+            all.push(match own {
+                Some(cotangent) => meaning.in_full(context, cotangent, &primal, &param.ty, span),
+                None => context.zero_like(&primal, span),
             });
         }
         all
-    }
-}
-
-/// `next`, on a condition.
-trait NextIf: Iterator {
-    fn next_if(&mut self, condition: bool) -> Option<Self::Item>;
-}
-
-impl<I: Iterator> NextIf for I {
-    fn next_if(&mut self, condition: bool) -> Option<Self::Item> {
-        if condition { self.next() } else { None }
     }
 }
 

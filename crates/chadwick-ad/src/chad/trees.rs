@@ -102,7 +102,7 @@ impl Chad<'_, '_> {
         tree
     }
 
-    /// A field of a tree's constructors for each choice.
+    /// An arm for each constructor of a tree; `make` gets its fields.
     fn tree_arms(&mut self, tree: &Type, mut make: impl FnMut(&mut Self, u32, Vec<Atom>) -> Vec<Atom>) -> Vec<Arm> {
         let all = constructors(&self.context.b, tree).map(<[_]>::to_vec).unwrap_or_default();
         let mut arms = Vec::new();
