@@ -12,7 +12,7 @@ use chadwick_source::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReverseMode {
     /// Fast CHAD, which is woven into the expansion of derivatives.
-    Chad,
+    ChadFast,
     /// CHAD as its papers define it.
     ChadDefinition(Definition),
     /// CHAD with the complexity of its chapter 6.
@@ -24,7 +24,7 @@ pub enum ReverseMode {
 impl ReverseMode {
     /// Whether what it makes is optimised. The others are there to be read and counted, so they stay as the papers have them.
     pub fn is_for_speed(self) -> bool {
-        matches!(self, ReverseMode::Chad | ReverseMode::Dual(Rung::Tape) | ReverseMode::LinearMaps)
+        matches!(self, ReverseMode::ChadFast | ReverseMode::Dual(Rung::Tape) | ReverseMode::LinearMaps)
     }
 
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
@@ -42,7 +42,7 @@ impl ReverseMode {
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
     pub fn in_notation(self, prepared: &Program) -> Option<String> {
         let style = match self {
-            ReverseMode::Chad => return None,
+            ReverseMode::ChadFast => return None,
             ReverseMode::ChadDefinition(_) => Style::Chad,
             ReverseMode::ChadEfficient(_) => Style::ChadEfficient,
             ReverseMode::Dual(rung) => Style::Dual(rung),
@@ -53,7 +53,7 @@ impl ReverseMode {
 
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
-            ReverseMode::Chad => None,
+            ReverseMode::ChadFast => None,
             ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
             ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Replaces every derivative operator of a first-order program by code.
 pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
-    expand_with_report(program, ReverseMode::Chad).map(|_| ())
+    expand_with_report(program, ReverseMode::ChadFast).map(|_| ())
 }
 
 /// The same, and what reverse mode decided on the way.

@@ -171,7 +171,7 @@ impl Engine {
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
     pub fn reverse_mode(self) -> ReverseMode {
         match self {
-            Engine::Auto | Engine::Builtin | Engine::ChadFast => ReverseMode::Chad,
+            Engine::Auto | Engine::Builtin | Engine::ChadFast => ReverseMode::ChadFast,
             Engine::Chad(definition) => ReverseMode::ChadDefinition(definition),
             Engine::ChadEfficient(cotangents) => ReverseMode::ChadEfficient(cotangents),
             Engine::Dual(rung) => ReverseMode::Dual(rung),

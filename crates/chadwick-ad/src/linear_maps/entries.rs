@@ -2,7 +2,7 @@
 
 use super::bog::Bog;
 use super::categorical::Categorical;
-use super::functions::{MapFunctions, forward_function, reverse_function};
+use super::functions::{MapFunctions, reverse_function, whole_forward_function};
 use super::procedure::Procedures;
 use crate::context::Context;
 use chadwick_core::{Atom, Entry, EntryValue, FunctionId, Program, Type};
@@ -36,11 +36,7 @@ pub fn with_derived_entries(prepared: &Program, derivation: Derivation) -> Resul
             Derivation::Bog => Bog::new(&mut context).reverse_function(entry.function),
             Derivation::Procedure => Procedures::new(&mut context).reverse_function(entry.function),
             Derivation::Reverse => reverse_function(&mut context, &mut functions, entry.function),
-            Derivation::Forward => {
-                let source = &prepared.functions[entry.function.0 as usize];
-                let active: Vec<bool> = source.params.iter().map(|param| context.carries(&param.ty)).collect();
-                forward_function(&mut context, &mut functions, entry.function, &active, source.span).map(|(made, _)| made)
-            }
+            Derivation::Forward => whole_forward_function(&mut context, &mut functions, entry.function),
         };
         made.extend(function.map(|function| (Name::from(format!("{}{}", derivation.prefix(), entry.name)), function)));
     }

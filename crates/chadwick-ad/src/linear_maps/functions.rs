@@ -164,19 +164,19 @@ pub(super) fn reverse_function(context: &mut Context, functions: &mut MapFunctio
     let split = split_function(context, functions, function, &active, source.span)?;
     let params: Vec<Binder> =
         source.params.iter().map(|param| context.fresh(context.name(param.var), param.ty.clone())).collect();
-    let seeds: Vec<Binder> = source
-        .results
-        .iter()
-        .zip(&split.results)
-        .filter(|(_, wanted)| **wanted)
-        .map(|(ty, _)| context.fresh("dr", ty.any_sizes()))
-        .collect();
+    // A result that does not depend on the arguments has a cotangent, too, of which nothing comes.
+    let (mut seeds, mut used) = (Vec::new(), Vec::new());
+    for (ty, depends) in source.results.iter().zip(&split.results).filter(|(ty, _)| context.carries(ty)).collect::<Vec<_>>() {
+        let seed = context.fresh("dr", ty.any_sizes());
+        used.extend(depends.then(|| Atom::Var(seed.var)));
+        seeds.push(seed);
+    }
     let atoms = |binders: &[Binder]| binders.iter().map(|binder| Atom::Var(binder.var)).collect::<Vec<_>>();
     let body = context.block(|context| {
         let op = Op::Call { function: split.forward, args: atoms(&params) };
         let mut values = context.emit(op, source.span);
         let kept = values.split_off(source.results.len());
-        let op = Op::Call { function: split.reverse, args: [kept, atoms(&seeds)].concat() };
+        let op = Op::Call { function: split.reverse, args: [kept, used].concat() };
         [values, context.emit(op, source.span)].concat()
     });
     let inputs = source.params.iter().zip(&active).filter(|(_, active)| **active).map(|(param, _)| param.ty.any_sizes());
@@ -187,7 +187,19 @@ pub(super) fn reverse_function(context: &mut Context, functions: &mut MapFunctio
     Some(reverse)
 }
 
-/// `fwd$f`, and which results have a tangent; nothing if there was an error.
+/// `fwd$f` by the parameters that carry a derivative, with tangents of all results that do.
+pub(super) fn whole_forward_function(
+    context: &mut Context,
+    functions: &mut MapFunctions,
+    function: FunctionId,
+) -> Option<FunctionId> {
+    let source = context.program().functions.get(function.0 as usize)?.clone();
+    let active: Vec<bool> = source.params.iter().map(|param| context.carries(&param.ty)).collect();
+    let results = source.results.iter().map(|ty| context.carries(ty)).collect();
+    make_forward_function(context, functions, function, &active, results, source.span)
+}
+
+/// `fwd$f` for a call, and which results have a tangent; nothing if there was an error.
 pub(super) fn forward_function(
     context: &mut Context,
     functions: &mut MapFunctions,
@@ -199,8 +211,22 @@ pub(super) fn forward_function(
     if let Some(known) = functions.forward.get(&key) {
         return Some(known.clone());
     }
+    let types = context.program().functions.get(function.0 as usize)?.results.clone();
+    let results = active_results(context, function, active, &types);
+    let made = make_forward_function(context, functions, function, active, results.clone(), span)?;
+    functions.forward.insert(key, (made, results.clone()));
+    Some((made, results))
+}
+
+fn make_forward_function(
+    context: &mut Context,
+    functions: &mut MapFunctions,
+    function: FunctionId,
+    active: &[bool],
+    results: Vec<bool>,
+    span: Span,
+) -> Option<FunctionId> {
     let (source, lambda) = opened(context, functions, function, span)?;
-    let results = active_results(context, function, active, &source.results);
     let (derived, _) = derive(context, &lambda, active, span);
     let mut tangents = FxHashMap::default();
     let mut params = lambda.params.clone();
@@ -219,6 +245,5 @@ pub(super) fn forward_function(
     let name = Name::from(format!("fwd${}", source.name));
     let made = context.reserve(name, params, types, source.span);
     context.b.program_mut().functions[made.0 as usize].body = body;
-    functions.forward.insert(key, (made, results.clone()));
-    Some((made, results))
+    Some(made)
 }

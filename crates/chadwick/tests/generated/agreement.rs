@@ -4,6 +4,7 @@ use crate::compiled::{Compiled, Failure};
 use crate::runs::Report;
 use crate::scalar::{Scalar, combine, dot, dot_scale, largest};
 use chadwick::compile::Engine;
+use chadwick::compile::linear_maps::Derivation;
 use chadwick_generate::{Element, Program, Random, entries};
 use chadwick_interp::Value;
 
@@ -212,6 +213,46 @@ pub fn engine_agrees<S: Scalar>(engine: Engine, program: &Program, element: Elem
         report.curved += u64::from(entry == entries::FORWARD_REVERSE && largest(&wanted) > 0.0);
     }
     Ok(())
+}
+
+/// Functions that are derived by linear maps and their relatives, with the names of what is derived from the primal entry point.
+pub const DERIVATIONS: [(Derivation, &str); 6] = [
+    (Derivation::Forward, "fwd$primal"),
+    (Derivation::Reverse, "rev$primal"),
+    (Derivation::Categorical { prune: false }, "cl$primal"),
+    (Derivation::Categorical { prune: true }, "cl$primal"),
+    (Derivation::Procedure, "proc$primal"),
+    (Derivation::Bog, "bog$primal"),
+];
+
+/// Whether each derivation takes the program, in wrapping integers. What it takes agrees with the interpreter exactly.
+pub fn derived_functions_agree(program: &Program, report: &mut Report) -> Result<[bool; 6], Failure> {
+    let mut builtin = Subject::<i64>::new(program, Element::I64)?;
+    let primal = builtin.primal_at(&builtin.numbers.clone())?;
+    let mut random = Random::new(program.seed ^ 0xDE71);
+    let mut seed = |size: usize| -> Vec<i64> { (0..size).map(|_| random.between(-9, 9)).collect() };
+    let (tangent, cotangent) = (seed(builtin.numbers.len()), seed(primal.len()));
+    let (along, back) = (builtin.forward(&tangent)?.1, builtin.reverse(&cotangent)?.1);
+    report.active += u64::from(largest(&back) > 0.0);
+    let mut taken = [false; 6];
+    for (at, (derivation, name)) in DERIVATIONS.into_iter().enumerate() {
+        let Some(mut derived) = Compiled::derived(&program.source(Element::I64), derivation)? else { continue };
+        taken[at] = true;
+        let (numbers, integers) = (vector(&builtin.numbers), vector(&builtin.integers));
+        let seeds = match derivation {
+            Derivation::Forward => vec![vector(&tangent), vector(&vec![0i64; builtin.integers.len()])],
+            Derivation::Categorical { .. } => Vec::new(),
+            Derivation::Reverse | Derivation::Procedure | Derivation::Bog => vec![vector(&cotangent)],
+        };
+        let results = derived.call::<i64>(name, [vec![numbers, integers], seeds].concat())?;
+        expect_agree("a derived function gives the results", &results[0], &primal)?;
+        match derivation {
+            Derivation::Forward => expect_agree("fwd$ gives the tangent", &results[1], &along)?,
+            Derivation::Categorical { .. } => {}
+            _ => expect_agree("a derived function gives the cotangent", &results[1], &back)?,
+        }
+    }
+    Ok(taken)
 }
 
 pub fn expect_same_bits<S: Scalar>(property: &'static str, found: &[S], wanted: &[S]) -> Result<(), Failure> {

@@ -1,7 +1,8 @@
 //! A generated program through all stages, ready to be called.
 
 use crate::scalar::Scalar;
-use chadwick::compile::{self, Engine, FileLoader};
+use chadwick::compile::linear_maps::{Derivation, with_derived_entries};
+use chadwick::compile::{self, Engine, FileLoader, ReverseMode, Stage};
 use chadwick_core::{FunctionId, text, verify};
 use chadwick_interp::{ErrorKind, Interpreter, Limits, RuntimeError, Value};
 use chadwick_source::{Diagnostic, FileId};
@@ -72,6 +73,23 @@ impl Compiled {
             round_trip_of_core(&core)?;
         }
         Ok(Compiled { interpreter: Interpreter::new(Rc::new(core), Limits::default()) })
+    }
+
+    /// The primal entry point and the function that is derived from it by linear maps; nothing if that is refused.
+    pub fn derived(source: &str, derivation: Derivation) -> Result<Option<Compiled>, Failure> {
+        let mut core = Compiled::new(source)?.core().clone();
+        core.entries.retain(|entry| entry.name == chadwick_generate::entries::PRIMAL);
+        compile::advance(&mut core, ReverseMode::LinearMaps, Stage::Prepare)
+            .map_err(|errors| Failure::new("is prepared", messages(&errors)))?;
+        let core = match with_derived_entries(&core, derivation) {
+            Ok(core) => core,
+            Err(errors) if errors.iter().all(|error| error.code == "E0410") => return Ok(None),
+            Err(errors) => return Err(Failure::new("is derived or refused", messages(&errors))),
+        };
+        if let Some(error) = verify::verify(&core).first() {
+            return Err(Failure::new("verifies with derived functions", format!("{derivation:?}: {error}")));
+        }
+        Ok(Some(Compiled { interpreter: Interpreter::new(Rc::new(core), Limits::default()) }))
     }
 
     pub fn core(&self) -> &chadwick_core::Program {

@@ -17,7 +17,7 @@ mod runs;
 mod scalar;
 mod sparse;
 
-use agreement::{Subject, agreement, engine_agrees};
+use agreement::{Subject, agreement, derived_functions_agree, engine_agrees};
 use chadwick::compile::{Cotangents, Definition, Engine, Rung};
 use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
@@ -25,6 +25,7 @@ use chadwick_generate::{Config, Construct, Element, Program, generate};
 use compiled::{Compiled, Failure};
 use runs::{check_programs, programs};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
@@ -97,7 +98,7 @@ const NOT_LINEAR_MAPS: [Construct; 7] = [
 #[test]
 fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element, without: &[Construct], least_percent: u64) {
-        let taken = std::sync::atomic::AtomicU64::new(0);
+        let taken = AtomicU64::new(0);
         let report = runs::check_programs_without(element, programs(100), without, &|program, report| match engine_agrees::<S>(
             Engine::LinearMaps,
             program,
@@ -107,7 +108,7 @@ fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
             Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
             Err(failure) => Err(failure),
             Ok(()) => {
-                taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                taken.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
         });
@@ -117,6 +118,22 @@ fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     check::<i64>(Element::I64, &[], 20);
     check::<i64>(Element::I64, &NOT_LINEAR_MAPS, 80);
     check::<f64>(Element::F64, &NOT_LINEAR_MAPS, 80);
+}
+
+/// `fwd$`, `rev$`, the categorical language, procedures and records, on programs without derivatives of their own.
+#[test]
+fn functions_derived_by_linear_maps_agree_with_the_interpreter() {
+    let without = [&NOT_LINEAR_MAPS[..], &[Construct::NestedDerivatives, Construct::CustomRules]].concat();
+    let taken: [AtomicU64; 6] = Default::default();
+    let report = runs::check_programs_without(Element::I64, programs(60), &without, &|program, report| {
+        for (all, this) in taken.iter().zip(derived_functions_agree(program, report)?) {
+            all.fetch_add(u64::from(this), Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    let taken = taken.map(AtomicU64::into_inner);
+    eprintln!("of {} programs are taken: {taken:?}", report.programs);
+    assert!(taken[..4].iter().all(|taken| 2 * taken > report.programs), "{taken:?} of {}", report.programs);
 }
 
 /// The naive one takes exponential time, on these programs too much; staged calls have no rules of a program's own.

@@ -182,6 +182,41 @@ fn constructors_have_the_semantics_of_the_paper() {
     assert_near(&apply(&Map::HCatV(family), 6, 3, &three), &sum, "H");
 }
 
+/// Figure 5, laws of reverse application: what a map made of others does to a cotangent, from what the others do.
+#[test]
+fn reverse_application_has_the_laws_of_the_paper() {
+    let mut maker = Maker::new(8);
+    let maps = [(3, 2), (4, 3), (3, 2), (3, 4)].map(|(outputs, inputs)| maker.map(outputs, inputs));
+    let [m, n, p, q] = maps;
+    let family = maker.family(3, 3, 2);
+    let scope = maker.scope();
+    let back = |map: &Map, inputs: usize, outputs: usize, r: &[f64]| scope.meaning(map, inputs, outputs).apply_reverse(r);
+    let (r, s) = (maker.random.numbers(3), maker.random.numbers(4));
+    let (mr, pr, qr) = (back(&m, 2, 3, &r), back(&p, 2, 3, &r), back(&q, 4, 3, &r));
+    let plus = |left: &[f64], right: &[f64]| left.iter().zip(right).map(|(l, r)| l + r).collect::<Vec<f64>>();
+    assert_near(&back(&n.clone().after(m.clone()), 2, 4, &s), &back(&m, 2, 3, &back(&n, 3, 4, &s)), "∘");
+    let both = [r.clone(), r.clone()].concat();
+    assert_near(&back(&Map::VCat(vec![m.clone(), p.clone()]), 2, 6, &both), &plus(&mr, &pr), "×");
+    assert_near(&back(&Map::HCat(vec![m.clone(), q]), 6, 3, &r), &[mr.clone(), qr].concat(), "⋈");
+    assert_near(&back(&Map::Sum(vec![m.clone(), p]), 2, 3, &r), &plus(&mr, &pr), "⊕");
+    assert_near(&back(&Map::Zero, 2, 3, &r), &[0.0; 2], "0");
+    assert_near(&back(&Map::One, 3, 3, &r), &r, "1");
+    let twice: Vec<f64> = r.iter().map(|r| 2.5 * r).collect();
+    assert_near(&back(&Map::Scale(Factor::Atom(Atom::Const(chadwick_core::Const::F64(2.5)))), 3, 3, &r), &twice, "S");
+    let x = maker.random.numbers(2);
+    assert_near(&back(&transpose(m.clone()), 3, 2, &x), &scope.meaning(&m, 2, 3).apply(&x), "ᵀ");
+    let at = |index: f64, r: &[f64]| {
+        let mut inner = maker.scope();
+        inner.numbers.insert(INDEX, index);
+        inner.meaning(&family.body.map, 2, 3).apply_reverse(r)
+    };
+    let all: Vec<Vec<f64>> = [r.clone(), twice, r.iter().map(|r| -r).collect()].into();
+    let sum = all.iter().enumerate().fold(vec![0.0; 2], |sum, (k, r)| plus(&sum, &at(k as f64, r)));
+    assert_near(&back(&Map::VCatV(family.clone()), 2, 9, &all.concat()), &sum, "V");
+    let each: Vec<f64> = (0..3).flat_map(|k| at(f64::from(k), &r)).collect();
+    assert_near(&back(&Map::HCatV(family.clone()), 6, 3, &r), &each, "H");
+}
+
 /// (LM1), (LM2), (TP), (RP): a map is linear, and its reverse application is its transpose.
 #[test]
 fn maps_are_linear_and_their_transposes_are_adjoint() {
