@@ -5,7 +5,7 @@
 //! decide. Every sum keeps its order.
 
 use crate::emit::simple_operator;
-use chadwick_core::visit::{Copier, for_each_binder, variable_types};
+use chadwick_core::visit::{Copier, for_each_binder};
 use chadwick_core::{
     Atom, Axis, BinaryOp, Block, Builder, CompareOp, Dim, Lambda, Op, Prim, PrimOp, Program, Size, Statement, Type, Var,
 };
@@ -17,19 +17,7 @@ const MANY: i64 = 8;
 
 /// Copies matrices where that makes sums go side by side.
 pub(crate) fn exchange(program: &mut Program) {
-    let types = variable_types(program);
-    let count = program.functions.len();
-    let mut b = Builder::new(program);
-    for (var, ty) in types.into_iter().enumerate() {
-        if let Some(ty) = ty {
-            b.declare(Var(var as u32), ty);
-        }
-    }
-    for at in 0..count {
-        let body = std::mem::take(&mut b.program_mut().functions[at].body);
-        let body = block(&mut b, body);
-        b.program_mut().functions[at].body = body;
-    }
+    crate::rewrite_bodies(program, block);
 }
 
 /// Sums of rows in a form: over which axis the rows go, and which matrices they are read from.
