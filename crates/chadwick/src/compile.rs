@@ -160,7 +160,7 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let names: Vec<String> = Engine::all().into_iter().map(Engine::name).collect();
-        format!("auto, {}; dual is dual:tape", names.join(", "))
+        format!("auto, {}; dual is dual:tape, and chad:dependencies reads dependencies instead of derivatives", names.join(", "))
     }
 
     /// Whether native code can be made of what it makes.

@@ -354,7 +354,7 @@ fn there_is_no_native_code() {
     let native = chadwick::Backend::Native(chadwick::NativeOptions::default());
     for engine in ENGINES {
         let error = by(&source("entry f (x: f64) = x"), engine).with_backend(native).err().expect("for the interpreter");
-        assert!(error.message().contains("is for the interpreter; `chad-fast` has native code"), "{}", error.message());
+        assert!(error.message().contains("is for the interpreter; `chad-fast`"), "{}", error.message());
     }
 }
 
