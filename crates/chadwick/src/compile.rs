@@ -128,8 +128,6 @@ impl Engine {
         match name {
             "auto" => Some(Engine::Auto),
             "dual" => Some(Engine::Dual(Rung::Tape)),
-            // It reads dependencies instead of derivatives.
-            "chad:dependencies" => Some(Engine::Chad(Definition::Dependencies)),
             name => Engine::all().into_iter().find(|engine| engine.name() == name),
         }
     }
@@ -160,7 +158,7 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let names: Vec<String> = Engine::all().into_iter().map(Engine::name).collect();
-        format!("auto, {}; dual is dual:tape, and chad:dependencies reads dependencies instead of derivatives", names.join(", "))
+        format!("auto, {}; dual is dual:tape", names.join(", "))
     }
 
     /// Whether native code can be made of what it makes.
