@@ -2,6 +2,7 @@
 
 use crate::flow::Flows;
 use crate::makings::Makings;
+use crate::one_hot::OneHot;
 use crate::report::{Note, NoteKind};
 use crate::sparse::Sparse;
 use chadwick_core::prim::{Derivative, Partial};
@@ -30,6 +31,7 @@ pub struct Context<'p> {
     /// Functions that compare the structure of a value and a seed.
     pub(crate) structures: FxHashMap<Type, FunctionId>,
     pub(crate) sparse: Sparse,
+    pub(crate) one_hots: FxHashMap<Var, OneHot>,
 }
 
 impl<'p> Context<'p> {
@@ -53,6 +55,7 @@ impl<'p> Context<'p> {
             zeros: FxHashMap::default(),
             structures: FxHashMap::default(),
             sparse: Sparse::default(),
+            one_hots: FxHashMap::default(),
         }
     }
 
@@ -367,8 +370,7 @@ impl<'p> Context<'p> {
         match self.type_of(value) {
             Type::Prim(prim) => Atom::Const(Const::zero(prim)),
             Type::Array(array) => {
-                let sizes: Vec<Atom> =
-                    (0..array.dims.len()).map(|axis| self.emit_one(Op::Dim { array: value.clone(), axis }, span)).collect();
+                let sizes: Vec<Atom> = (0..array.dims.len()).map(|axis| self.length(value, axis, span)).collect();
                 match &array.element {
                     Element::Prim(prim) => self.zeros(*prim, sizes, span),
                     _ => {
@@ -388,6 +390,18 @@ impl<'p> Context<'p> {
                 self.emit_one(Op::Call { function, args: vec![value.clone()] }, span)
             }
             Type::Function(_) | Type::Accumulator(_) | Type::Log(_) => value.clone(),
+        }
+    }
+
+    /// The length of an array's axis; the array need not be there where it is a literal.
+    fn length(&mut self, array: &Atom, axis: usize, span: Span) -> Atom {
+        let known = match array {
+            Atom::Var(var) => self.shapes.get(var).and_then(|shape| shape.get(axis).cloned().flatten()),
+            Atom::Const(_) => None,
+        };
+        match known {
+            Some(literal @ Atom::Const(_)) => literal,
+            _ => self.emit_one(Op::Dim { array: array.clone(), axis }, span),
         }
     }
 

@@ -91,6 +91,7 @@ impl<'p> Expander<'p> {
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) {
+        self.context.note_one_hots(statement);
         match &statement.op {
             Op::Differentiate(parts) => self.differentiate(statement, parts),
             Op::Build { space, body, inner } if has_derivative(body) => self.build(statement, space, body, inner),
@@ -234,10 +235,16 @@ impl<'p> Expander<'p> {
     }
 
     pub(crate) fn seeds_at(&mut self, seeds: &[Atom], index: chadwick_core::Var, span: Span) -> Vec<Atom> {
-        seeds
-            .iter()
-            .map(|seed| self.context.emit_one(Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] }, span))
-            .collect()
+        let seed_at = |seed: &Atom| {
+            let op = Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] };
+            let row = self.context.emit_one(op.clone(), span);
+            if let Atom::Var(var) = row {
+                let binder = Binder { var, ty: self.context.type_of(&row) };
+                self.context.note_one_hots(&Statement { binders: vec![binder], op, span });
+            }
+            row
+        };
+        seeds.iter().map(seed_at).collect()
     }
 
     /// Emits the function and its reverse sweep.

@@ -196,7 +196,14 @@ impl Forward<'_, '_> {
                 self.beside(statement, Op::ArrayLiteral { ty: ty.clone(), elements: tangents, inner: inner.clone() });
             }
             Op::Index { array, indices } => {
-                let op = self.tangent(array).map(|array| Op::Index { array, indices: indices.clone() });
+                let tangent = self.tangent(array);
+                let op = tangent.map(|array| {
+                    let element = match self.beside {
+                        Beside::Tangent => self.context.one_hot_element(&array, indices, span),
+                        _ => None,
+                    };
+                    element.unwrap_or(Op::Index { array, indices: indices.clone() })
+                });
                 self.beside_if(statement, op);
             }
             Op::Slice { array, dims } => {

@@ -14,6 +14,7 @@ pub mod linear_maps;
 mod loops;
 mod makings;
 mod notation;
+mod one_hot;
 mod report;
 mod reverse;
 mod saved;

@@ -8,6 +8,7 @@ mod recursive;
 
 use crate::dependencies::Beside;
 use crate::forward::Forward;
+use crate::one_hot::OneHot;
 use crate::tape::{Kept, Needs};
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
@@ -47,8 +48,14 @@ pub struct Split<'c, 'p> {
 
 impl<'c, 'p> Split<'c, 'p> {
     pub fn new(forward: Forward<'c, 'p>, functions: &'c mut SplitFunctions) -> Self {
-        let seeds = forward.tangents.values().filter_map(|seed| if let Atom::Var(var) = seed { Some(*var) } else { None });
-        let variant = seeds.collect();
+        let mut variant = FxHashSet::default();
+        for seed in forward.tangents.values() {
+            let Atom::Var(seed) = seed else { continue };
+            variant.insert(*seed);
+            if let Some(OneHot::At(Atom::Var(place))) = forward.context.one_hots.get(seed) {
+                variant.insert(*place);
+            }
+        }
         forward.context.shapes.clear();
         Split { forward, functions, variant, is_stuck: false }
     }

@@ -504,6 +504,7 @@ impl Cheap<'_> {
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
                 Op::Index { array, indices } => self.is_there(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
+                Op::ArrayLiteral { elements, .. } => elements.iter().all(|element| matches!(element, Atom::Const(_))),
                 Op::Build { space, body, inner } => {
                     let sizes = inner.iter().flatten().all(|size| match size {
                         Size::Known(atom) => self.atom(atom),

@@ -2,7 +2,7 @@
 //! have been computed already.
 
 use chadwick_core::visit::variable_types;
-use chadwick_core::{Atom, BinaryOp, Const, LoopForm, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
+use chadwick_core::{Atom, BinaryOp, Block, Const, LoopForm, Op, Prim, PrimOp, Program, Size, SliceDim, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression that may be computed once.
@@ -146,11 +146,75 @@ impl Facts {
         match (index, size) {
             (Atom::Const(Const::I64(index)), Atom::Const(Const::I64(size))) => (0..*size).contains(index),
             (Atom::Var(var), size) => {
-                let runs_over = |var: &Var| self.ranges.get(var).is_some_and(|known| self.resolve(known) == *size);
-                runs_over(var) || self.counter_from_end(index, size).is_some_and(|counter| runs_over(&counter))
+                let runs_over = |var: &Var| self.ranges.get(var).is_some_and(|known| self.is_at_most(&self.resolve(known), size));
+                runs_over(var)
+                    || self.counter_from_end(index, size).is_some_and(|counter| runs_over(&counter))
+                    || self.is_in_part(index, size)
             }
             _ => false,
         }
+    }
+
+    /// Whether one length is at most another for certain.
+    fn is_at_most(&self, small: &Atom, large: &Atom) -> bool {
+        if small == large {
+            return true;
+        }
+        let Some(Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = self.definition(small) else { return false };
+        let [left, right] = args.as_slice() else { return false };
+        let (left, right) = (self.resolve(left), self.resolve(right));
+        match op {
+            BinaryOp::Min => self.is_at_most(&left, large) || self.is_at_most(&right, large),
+            BinaryOp::Sub => self.is_size(&right) && self.is_at_most(&left, large),
+            BinaryOp::Div => {
+                matches!(right, Atom::Const(Const::I64(1..))) && self.is_size(&left) && self.is_at_most(&left, large)
+            }
+            _ => false,
+        }
+    }
+
+    /// The atom as `factor * counter + constant`, with a positive factor.
+    pub fn multiple_of_counter(&self, atom: &Atom) -> Option<(Var, i64, i64)> {
+        self.multiple(atom, 4)
+    }
+
+    fn multiple(&self, atom: &Atom, depth: usize) -> Option<(Var, i64, i64)> {
+        const LARGEST: i64 = 1 << 24;
+        let Atom::Var(var) = atom else { return None };
+        if self.ranges.contains_key(var) {
+            return Some((*var, 1, 0));
+        }
+        let Op::Prim(PrimOp::Binary(op, Prim::I64), args) = self.definition(atom)? else { return None };
+        let [left, right] = args.as_slice() else { return None };
+        let (left, right) = (self.resolve(left), self.resolve(right));
+        let (other, literal) = match (&left, &right) {
+            (other, Atom::Const(Const::I64(literal))) => (other, *literal),
+            (Atom::Const(Const::I64(literal)), other) if *op != BinaryOp::Sub => (other, *literal),
+            _ => return None,
+        };
+        let (counter, factor, constant) = self.multiple(other, depth.checked_sub(1)?)?;
+        let (factor, constant) = match op {
+            BinaryOp::Add => (factor, constant.checked_add(literal)?),
+            BinaryOp::Sub => (factor, constant.checked_sub(literal)?),
+            BinaryOp::Mul => (factor.checked_mul(literal)?, constant.checked_mul(literal)?),
+            _ => return None,
+        };
+        ((1..=LARGEST).contains(&factor) && constant.abs() <= LARGEST).then_some((counter, factor, constant))
+    }
+
+    /// Whether the index is `factor * counter + constant` and the counter runs over the whole parts of that size.
+    fn is_in_part(&self, index: &Atom, size: &Atom) -> bool {
+        let Some((counter, factor, constant)) = self.multiple_of_counter(index) else { return false };
+        let count = self.ranges.get(&counter).map(|count| self.resolve(count));
+        let Some(Op::Prim(PrimOp::Binary(BinaryOp::Div, Prim::I64), args)) = count.and_then(|count| self.definition(&count))
+        else {
+            return false;
+        };
+        let (whole, part) = (self.resolve(&args[0]), self.resolve(&args[1]));
+        (0..factor).contains(&constant)
+            && matches!(part, Atom::Const(Const::I64(part)) if part >= factor)
+            && self.is_size(&whole)
+            && self.is_at_most(&whole, size)
     }
 
     /// The counter in `size - 1 - counter`.
@@ -175,7 +239,7 @@ impl Facts {
         match atom {
             Atom::Const(Const::I64(value)) => *value >= 0,
             Atom::Const(_) => false,
-            Atom::Var(var) if self.natural.contains(var) => true,
+            Atom::Var(var) if self.natural.contains(var) || self.ranges.contains_key(var) => true,
             Atom::Var(_) => match self.definition(atom) {
                 Some(Op::Dim { .. }) => true,
                 Some(Op::Prim(
@@ -295,6 +359,12 @@ impl Facts {
                 let known = (0..rank - 1).map(|axis| stated.get(axis).cloned().flatten().or(first.get(axis).cloned().flatten()));
                 shape.extend(known);
                 shape
+            }
+            // Sizes that both branches know are known outside.
+            Op::If { then, otherwise, .. } => {
+                let shape = |block: &Block| block.results.get(at).map(|atom| self.shape(atom)).unwrap_or_default();
+                let same = |(then, otherwise): (Option<Atom>, Option<Atom>)| then.filter(|size| otherwise.as_ref() == Some(size));
+                shape(then).into_iter().zip(shape(otherwise)).map(same).collect()
             }
             Op::WithAccumulators { init, .. } => init.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
             Op::Loop(parts) => match (parts.carry.get(at), &parts.form) {

@@ -1,13 +1,17 @@
 //! Calls of functions that are small, or called from one place only, become their bodies.
 //!
-//! A program at most doubles for each function that is inlined because it is small, and small means less than a call needs to say. Recursive
-//! functions stay.
+//! A program at most doubles for each function that is inlined because it is small, and small means less than a call needs to say. Where a
+//! derivative is taken of a call, the function is inlined unless it is large: a derivative has code of its own anyway, and is the better for
+//! knowing by what it is taken. Recursive functions stay.
 
 use chadwick_core::visit::Copier;
 use chadwick_core::{Block, FunctionId, Op, Program, Statement};
 
 /// A function of at most this many statements is inlined everywhere.
 const SMALL: usize = 12;
+/// A function of at most this many statements, called from at most this many places, is inlined where its derivative is taken.
+const MEDIUM: usize = 320;
+const FEW_PLACES: usize = 4;
 
 pub fn inline(program: &mut Program) {
     let calls: Vec<Vec<usize>> = program
@@ -27,11 +31,12 @@ pub fn inline(program: &mut Program) {
     let mut inlined = vec![Inlined::Never; calls.len()];
     for at in callees_first(&calls) {
         let body = std::mem::take(&mut program.functions[at].body);
-        let body = inlined_block(program, body, &inlined);
+        let body = inlined_block(program, body, &inlined, Place::Plain);
         inlined[at] = match recursive[at] {
             true => Inlined::Never,
             false if counts[at] == 1 => Inlined::Once,
             false if size(&body, SMALL + 1) <= SMALL => Inlined::Everywhere,
+            false if counts[at] <= FEW_PLACES && size(&body, MEDIUM + 1) <= MEDIUM => Inlined::InDerivatives,
             false => Inlined::Never,
         };
         program.functions[at].body = body;
@@ -44,15 +49,24 @@ enum Inlined {
     Never,
     /// There is one call, to which the body moves.
     Once,
+    InDerivatives,
     Everywhere,
 }
 
-fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined]) -> Block {
+/// Where a call stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Plain,
+    /// In a function of which a derivative is taken, outside all loops.
+    Differentiated,
+}
+
+fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place: Place) -> Block {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         let mut statements = Vec::with_capacity(block.statements.len());
         for statement in block.statements {
             match statement.op {
-                Op::Call { function, args } if inlined[function.0 as usize] != Inlined::Never => {
+                Op::Call { function, args } if inlined[function.0 as usize].applies(place) => {
                     let span = statement.span;
                     let callee = &mut program.functions[function.0 as usize];
                     let body = if inlined[function.0 as usize] == Inlined::Once {
@@ -72,13 +86,24 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined]) -> Bl
                     statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
                 }
                 op => {
-                    let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined));
+                    let inside = if matches!(op, Op::Differentiate(_)) { Place::Differentiated } else { Place::Plain };
+                    let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined, inside));
                     statements.push(Statement { op, ..statement });
                 }
             }
         }
         Block { statements, results: block.results }
     })
+}
+
+impl Inlined {
+    fn applies(self, place: Place) -> bool {
+        match self {
+            Inlined::Never => false,
+            Inlined::InDerivatives => place == Place::Differentiated,
+            Inlined::Once | Inlined::Everywhere => true,
+        }
+    }
 }
 
 /// The number of statements inside, counted up to `limit`.

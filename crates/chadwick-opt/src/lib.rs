@@ -10,6 +10,7 @@ mod fuse;
 mod inline;
 mod simplify;
 mod unroll;
+mod unswitch;
 
 pub use choices::choose_elements;
 pub use dead::remove_dead;
@@ -19,6 +20,7 @@ pub use fuse::fuse;
 pub use inline::inline;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
+pub use unswitch::unswitch;
 
 use chadwick_core::Program;
 
@@ -49,6 +51,8 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "distribute", run: distribute },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "unroll", run: unroll },
+    Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "unswitch", run: unswitch },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
 ];
 

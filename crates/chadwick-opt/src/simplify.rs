@@ -7,6 +7,7 @@ mod accumulators;
 mod arrays;
 mod control;
 mod hoist;
+mod narrow;
 mod shapes;
 mod shifts;
 mod signs;
@@ -16,10 +17,13 @@ use crate::facts::{Expression, Facts};
 use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, Var};
 use chadwick_source::{Name, Span};
 
+use narrow::Zeros;
+
 /// Simplifies every function once. `hints` says whether wishes for an engine still to come are kept.
 pub fn simplify(program: &mut Program, hints: Hints) {
     let integers_vary = hints == Hints::Keep && program.functions.iter().any(|function| varies_integers(&function.body, program));
-    let mut pass = Simplify { facts: Facts::new(program), hints, integers_vary, names: std::mem::take(&mut program.var_names) };
+    let (facts, zeros) = (Facts::new(program), Zeros::new(program));
+    let mut pass = Simplify { facts, zeros, hints, integers_vary, names: std::mem::take(&mut program.var_names) };
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
         program.functions[at].body = pass.block(body);
@@ -36,6 +40,7 @@ pub enum Hints {
 
 struct Simplify {
     facts: Facts,
+    zeros: Zeros,
     hints: Hints,
     /// Whether integers may have derivatives that are still to come: then equal ones are not the same.
     integers_vary: bool,
@@ -127,7 +132,11 @@ impl Simplify {
                 match self.after(op, span) {
                     Step::Atoms(atoms) => self.name(&binders, atoms),
                     Step::Splice(block) => self.splice(&binders, block, out),
-                    Step::Op(op) => self.keep(Statement { binders, op, span }, out),
+                    Step::Op(op) => {
+                        if let Some(op) = self.narrow_build(&binders, op, span, out) {
+                            self.keep(Statement { binders, op, span }, out);
+                        }
+                    }
                 }
             }
         }
@@ -156,6 +165,7 @@ impl Simplify {
             self.facts.remember(expression, binder.var);
         }
         self.facts.note_shapes(&statement.binders, &statement.op);
+        self.note_support(&statement);
         match (&statement.op, statement.binders.as_slice()) {
             (Op::Dim { array: Atom::Var(array), axis }, [binder]) => {
                 self.facts.set_size(*array, *axis, Atom::Var(binder.var));
@@ -228,6 +238,11 @@ impl Simplify {
         {
             return Step::Atoms(vec![Atom::bool(true)]);
         }
+        if let (PrimOp::Compare(CompareOp::Less, Prim::I64), [index, size]) = (op, args.as_slice())
+            && self.facts.is_within(index, size)
+        {
+            return Step::Atoms(vec![Atom::bool(true)]);
+        }
         let definition = |atom: &Atom| match self.facts.definition(atom) {
             Some(Op::Prim(op, args)) => Some((*op, args.iter().map(|arg| self.facts.resolve(arg)).collect())),
             _ => None,
@@ -271,6 +286,12 @@ impl Simplify {
                 }
                 Op::Loop(parts).map_blocks(&mut |block| self.block(block))
             }
+            Op::Build { .. } | Op::Reduce { .. } => {
+                self.zeros.enter(op.space());
+                let op = op.map_blocks(&mut |block| self.block(block));
+                self.zeros.leave();
+                op
+            }
             other => other.map_blocks(&mut |block| self.block(block)),
         }
     }
@@ -278,9 +299,12 @@ impl Simplify {
     /// Rules that look at the simplified blocks.
     fn after(&mut self, op: Op, span: Span) -> Step {
         match op {
-            Op::If { .. } => self.after_control(op),
+            Op::If { .. } => self.after_control(op, span),
             Op::Build { .. } => self.build(op),
-            Op::Reduce { .. } => self.unsigned_sum(op, span),
+            Op::Reduce { .. } => match self.narrow_sum(op, span) {
+                Step::Op(op) => self.unsigned_sum(op, span),
+                narrower => narrower,
+            },
             Op::WithAccumulators { handles, init, mut body } if self.hints == Hints::Drop => {
                 match self.unsigned_accumulators(&handles, &init, &mut body) {
                     Some(signed) => self.signed_results(handles, init, body, signed, span),

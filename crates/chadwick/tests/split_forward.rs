@@ -115,3 +115,80 @@ fn a_point_that_depends_on_the_direction_is_not_shared() {
     let (apart, one) = (apart[0].as_slice::<f64>().expect("numbers"), one[0].as_slice::<f64>().expect("numbers"));
     assert_eq!(&apart[9..], one);
 }
+
+fn program(source: &str) -> Program {
+    Program::from_source(source)
+        .and_then(|program| program.with_engine(Engine::ChadFast))
+        .unwrap_or_else(|error| panic!("{}", error.message()))
+}
+
+#[test]
+fn a_direction_of_a_jacobian_runs_what_depends_on_its_element() {
+    let functions = [
+        ("own element", "map (\\row -> f64.sum (map2 (\\a w -> w * f64.exp a) x row)) w"),
+        ("own part", "map (\\row -> f64.sum (tabulate (n / 2) (\\j -> row[j] * f64.sin x[2 * j] * x[2 * j + 1]))) w"),
+        (
+            "a vector for each part",
+            "let parts = tabulate (n / 2) (\\j -> [f64.sin x[2 * j], x[2 * j + 1] * x[2 * j]])
+             in map (\\row -> f64.sum (map2 (\\p a -> a * (p[0] + p[1])) parts row[:n / 2])) w",
+        ),
+    ];
+    for (name, body) in functions {
+        let source = format!(
+            "def f [n] (w: [3][n]f64) (x: [n]f64): [3]f64 = {body}
+             entry jacobian [n] (w: [3][n]f64) (x: [n]f64) = jacfwd (f w) x
+             entry directions [n] (w: [3][n]f64) (x: [n]f64) =
+               transpose (tabulate n (\\k -> jvp (f w) x (map f64.bool (map (== k) (iota n)))))
+             entry primal [n] (w: [3][n]f64) (x: [n]f64) = f w x"
+        );
+        let program = program(&source);
+        let work = [10, 20, 30].map(|n| {
+            let numbers = |count: usize| (0..count).map(|at| 0.1 + 0.05 * (at % 17) as f64).collect::<Vec<f64>>();
+            let args = [chadwick::Value::new([3, n], numbers(3 * n)).expect("a matrix"), numbers(n).into()];
+            let run = |entry: &str| {
+                let before = program.counters().float_operations;
+                let results = program.function(entry).and_then(|function| function.call(&args));
+                (
+                    results.unwrap_or_else(|error| panic!("{name}: {}", error.message())),
+                    program.counters().float_operations - before,
+                )
+            };
+            let ((jacobian, work), (expected, _)) = (run("jacobian"), run("directions"));
+            let tolerance = chadwick::values::compare::Tolerance::uniform(1e-12);
+            assert_eq!(chadwick::values::compare::difference(&jacobian, &expected, &tolerance), None, "{name}");
+            work
+        });
+        assert_eq!(work[2] + work[0], 2 * work[1], "{name}: {work:?} operations are not linear in the number of directions");
+    }
+}
+
+#[test]
+fn what_is_zero_by_its_form_still_fails_where_it_did() {
+    let program = program(
+        "entry one (n: i64) (k: i64) (j: i64): f64 =
+           let a = tabulate n (\\i -> if i == k then 2.5 else 0) in a[j] * 2
+         entry sum [m] (n: i64) (k: i64) (places: [m]i64) (x: [m]f64): f64 =
+           f64.sum (tabulate n (\\i -> let y = x[places[i]] in if i == k then y else 0))",
+    );
+    let one = |n: i64, k: i64, j: i64| {
+        let results = program.function("one").and_then(|one| one.call(&[n.into(), k.into(), j.into()]));
+        results.map(|results| results[0].as_scalar::<f64>()).map_err(|error| error.message())
+    };
+    assert_eq!(one(3, 1, 1), Ok(Some(5.0)));
+    assert_eq!(one(3, 1, 2), Ok(Some(0.0)));
+    assert_eq!(one(3, 7, 2), Ok(Some(0.0)));
+    assert_eq!(one(3, -1, 0), Ok(Some(0.0)));
+    assert!(one(3, 1, 3).is_err_and(|message| message.contains("out of bounds")));
+    assert!(one(3, 7, 7).is_err_and(|message| message.contains("out of bounds")));
+    let sum = |places: Vec<i64>, k: i64| {
+        let args = [2i64.into(), k.into(), places.into(), vec![1.5, 2.5].into()];
+        program
+            .function("sum")
+            .and_then(|sum| sum.call(&args))
+            .map(|results| results[0].as_scalar::<f64>())
+            .map_err(|error| error.message())
+    };
+    assert_eq!(sum(vec![1, 0], 0), Ok(Some(2.5)));
+    assert_eq!(sum(vec![1, 0], 5), Ok(Some(0.0)));
+    assert!(sum(vec![1, 2], 0).is_err_and(|message| message.contains("out of bounds")));
+}

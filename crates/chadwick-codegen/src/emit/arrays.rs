@@ -18,7 +18,7 @@ impl Emitter<'_, '_> {
         }
         let mut strides = vec![Exp::i64(1); array.dims.len()];
         for axis in (1..array.dims.len()).rev() {
-            let stride = strides[axis].clone().mul(array.dims[axis].clone());
+            let stride = strides[axis].clone().mul(self.literal_if_known(&array.dims[axis]));
             strides[axis - 1] = self.size_local("stride", stride);
         }
         strides
@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
                 let mut offset = Exp::i64(0);
                 for (axis, dim) in array.dims.iter().enumerate() {
                     let index = indices.get(axis).cloned().unwrap_or(Exp::i64(0));
-                    offset = offset.mul(dim.clone()).add(index);
+                    offset = offset.mul(self.literal_if_known(dim)).add(index);
                 }
                 offset
             }

@@ -26,6 +26,14 @@ impl Emitter<'_, '_> {
         here
     }
 
+    /// A size as a literal where its value is known: the C compiler makes better addresses of it.
+    pub(crate) fn literal_if_known(&self, size: &Exp) -> Exp {
+        match self.representative(size) {
+            literal @ Exp::Const(_) => literal,
+            _ => size.clone(),
+        }
+    }
+
     pub(crate) fn same_size(&self, left: &Exp, right: &Exp) -> bool {
         left == right || self.representative(left) == self.representative(right)
     }

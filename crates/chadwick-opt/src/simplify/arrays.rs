@@ -5,7 +5,7 @@ use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Op, Prim, Size, Slice
 use chadwick_source::Span;
 
 /// Arrays up to this length are written out anew rather than changed, cut or joined: their elements become variables.
-const LONGEST_LITERAL: usize = 16;
+pub(super) const LONGEST_LITERAL: usize = 16;
 
 impl Simplify {
     pub(super) fn view(&mut self, op: Op) -> Step {
@@ -77,6 +77,9 @@ impl Simplify {
     fn index(&mut self, array: Atom, indices: Vec<Atom>) -> Step {
         if indices.is_empty() {
             return Step::Atoms(vec![array]);
+        }
+        if let Some(step) = self.kept_element(&array, &indices) {
+            return step;
         }
         // An index below a size says that the size is a length.
         let within = |(axis, index): (&Axis, &Atom)| self.facts.is_within(index, &self.facts.resolve(&axis.size));

@@ -1,9 +1,10 @@
 //! Branches whose way is known, and loops that carry nothing new.
 
+use super::arrays::LONGEST_LITERAL;
 use super::hoist::can_fail;
 use super::{Hints, Simplify, Step};
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Const, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type, UnaryOp, Var,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashSet;
@@ -135,7 +136,7 @@ impl Simplify {
         Op::Match { scrutinee, arms, otherwise }
     }
 
-    pub(super) fn after_control(&mut self, op: Op) -> Step {
+    pub(super) fn after_control(&mut self, op: Op, span: Span) -> Step {
         match op {
             Op::If { condition, then, otherwise } => {
                 let empty = then.statements.is_empty() && otherwise.statements.is_empty();
@@ -153,11 +154,48 @@ impl Simplify {
                         self.logical(condition, *value, !value, otherwise)
                     }
                     ([_], [Atom::Const(Const::Bool(value))]) if is_cheap(&then) => self.logical(condition, *value, *value, then),
+                    _ if self.hints == Hints::Drop => self.chosen_literals(condition, then, otherwise, span),
                     _ => Step::Op(Op::If { condition, then, otherwise }),
                 }
             }
             other => Step::Op(other),
         }
+    }
+
+    /// Short arrays that both branches write out are written out behind the choice: their elements are chosen.
+    fn chosen_literals(&mut self, condition: Atom, mut then: Block, mut otherwise: Block, span: Span) -> Step {
+        let both = |at: usize| {
+            let (then, otherwise) = (written_out(&then, at)?, written_out(&otherwise, at)?);
+            (then.1.len() == otherwise.1.len()).then(|| (then.0.clone(), then.1.clone(), otherwise.1.clone(), then.2.clone()))
+        };
+        let literals: Vec<_> = (0..then.results.len()).map(both).collect();
+        if literals.iter().all(Option::is_none) {
+            return Step::Op(Op::If { condition, then, otherwise });
+        }
+        let (mut binders, mut behind) = (Vec::new(), Block::default());
+        let olds = [&mut then, &mut otherwise].map(|block| std::mem::take(&mut block.results));
+        for (at, literal) in literals.into_iter().enumerate() {
+            let Some((ty, elements, others, inner)) = literal else {
+                let ty = self.facts.type_of(&olds[0][at]).unwrap_or(Type::BOOL).any_sizes();
+                binders.push(self.fresh("", ty));
+                behind.results.extend(binders.last().map(|binder| Atom::Var(binder.var)));
+                then.results.push(olds[0][at].clone());
+                otherwise.results.push(olds[1][at].clone());
+                continue;
+            };
+            let chosen: Vec<Binder> = elements.iter().map(|_| self.fresh("", ty.clone())).collect();
+            then.results.extend(elements);
+            otherwise.results.extend(others);
+            let elements: Vec<Atom> = chosen.iter().map(|binder| Atom::Var(binder.var)).collect();
+            binders.extend(chosen);
+            let whole = self.fresh("", ty.clone().array([Dim::Const(elements.len() as i64)]));
+            behind.results.push(Atom::Var(whole.var));
+            let op = Op::ArrayLiteral { ty, elements, inner };
+            behind.statements.push(Statement { binders: vec![whole], op, span });
+        }
+        let choice = Statement { binders, op: Op::If { condition, then, otherwise }, span };
+        behind.statements.insert(0, choice);
+        Step::Splice(behind)
     }
 
     /// A boolean that is `value` if the condition holds, or does not (`negated`), and the result of the block otherwise. Both are computed.
@@ -174,6 +212,19 @@ impl Simplify {
         let args = [condition].into_iter().chain(results).collect();
         let result = add(self, PrimOp::Binary(op, Prim::Bool), args);
         Step::Splice(Block { statements, results: vec![result] })
+    }
+}
+
+/// Type, elements and inner sizes of a block's result, where it is a short array that is written out.
+fn written_out(block: &Block, at: usize) -> Option<(&Type, &Vec<Atom>, &Vec<Size>)> {
+    let Atom::Var(result) = block.results.get(at)? else { return None };
+    let makes = |statement: &&Statement| matches!(statement.binders.as_slice(), [binder] if binder.var == *result);
+    match &block.statements.iter().rev().find(makes)?.op {
+        Op::ArrayLiteral { ty, elements, inner } if elements.len() <= LONGEST_LITERAL => {
+            let is_literal = |size: &Size| matches!(size, Size::Known(Atom::Const(_)));
+            inner.iter().all(is_literal).then_some((ty, elements, inner))
+        }
+        _ => None,
     }
 }
 

@@ -58,6 +58,7 @@ impl Simplify {
     /// Emits a statement under its own name: the loop it comes from refers to it.
     fn keep_named(&mut self, statement: Statement, out: &mut Vec<Statement>) {
         self.facts.note_shapes(&statement.binders, &statement.op);
+        self.zeros.define(&statement.binders);
         if let ([binder], true) = (statement.binders.as_slice(), statement.op.scopes().is_empty()) {
             self.facts.define(binder.var, statement.op.clone());
         }
@@ -65,7 +66,7 @@ impl Simplify {
     }
 
     /// Whether the operation cannot fail and has no effect.
-    fn is_safe(&self, op: &Op) -> bool {
+    pub(super) fn is_safe(&self, op: &Op) -> bool {
         match op {
             Op::Prim(prim, args) => !can_fail(*prim, args),
             Op::Copy(_) | Op::Dim { .. } | Op::Transpose { .. } => true,
