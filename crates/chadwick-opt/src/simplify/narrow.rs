@@ -235,15 +235,19 @@ impl Simplify {
 
     /// A sum of which one term is not zero.
     pub(super) fn narrow_sum(&mut self, op: Op, span: Span) -> Step {
-        let Op::Reduce { space, op, neutral, body, commutative } = op else { return Step::Op(op) };
+        let Op::Reduce { mut space, op, neutral, body, commutative } = op else { return Step::Op(op) };
         let is_sum = self.hints == Hints::Drop
             && op.is_addition()
             && neutral.iter().all(|it| matches!(it, Atom::Const(constant) if is_zero(constant)));
-        let Some(place) = self.only_place(&space, &body).filter(|_| is_sum) else {
+        let place = self.only_place(&space, &body).filter(|_| is_sum);
+        let axis = place.as_ref().and_then(|place| space.iter().position(|axis| axis.var == place.axis));
+        let (Some(place), Some(axis)) = (place, axis) else {
             return Step::Op(Op::Reduce { space, op, neutral, body, commutative });
         };
         let mut statements = Vec::new();
-        let (at, condition, rest) = self.at_place(&place, &space, span, &mut statements);
+        let (at, condition) = self.at_place(&place, &space[axis].size, span, &mut statements);
+        let at = named(space.remove(axis).var, at, span);
+        let rest = space;
         let zeros = Block { statements: Vec::new(), results: neutral.clone() };
         let mut then = Block::default();
         then.statements.push(at);
@@ -274,9 +278,8 @@ impl Simplify {
         }
     }
 
-    /// Emits the place and whether it is inside: what makes the axis the place, the condition, and the other axes.
-    fn at_place(&mut self, place: &Place, space: &[Axis], span: Span, out: &mut Vec<Statement>) -> (Statement, Atom, Vec<Axis>) {
-        let size = space.iter().find(|axis| axis.var == place.axis).map_or(Atom::i64(0), |axis| axis.size.clone());
+    /// Emits the place along an axis of the given size, and whether it is inside.
+    fn at_place(&mut self, place: &Place, size: &Atom, span: Span, out: &mut Vec<Statement>) -> (Atom, Atom) {
         let mut emit = |pass: &mut Self, op: PrimOp, ty: Type, args: Vec<Atom>| {
             let binder = pass.fresh("", ty);
             let atom = Atom::Var(binder.var);
@@ -291,11 +294,9 @@ impl Simplify {
             at = emit(self, PrimOp::Binary(BinaryOp::Add, Prim::I64), Type::I64, vec![at, Atom::i64(place.shift)]);
         }
         let low = emit(self, PrimOp::Compare(CompareOp::LessEqual, Prim::I64), Type::BOOL, vec![Atom::i64(0), at.clone()]);
-        let high = emit(self, PrimOp::Compare(CompareOp::Less, Prim::I64), Type::BOOL, vec![at.clone(), size]);
+        let high = emit(self, PrimOp::Compare(CompareOp::Less, Prim::I64), Type::BOOL, vec![at.clone(), size.clone()]);
         let condition = emit(self, PrimOp::Binary(BinaryOp::And, Prim::Bool), Type::BOOL, vec![low, high]);
-        let rest = space.iter().filter(|axis| axis.var != place.axis).cloned().collect();
-        let binder = Binder { var: place.axis, ty: Type::I64 };
-        (Statement { binders: vec![binder], op: Op::Copy(vec![at]), span }, condition, rest)
+        (at, condition)
     }
 
     /// An array of which one element along an axis is not zero, and only elements are read: that element.
@@ -305,19 +306,20 @@ impl Simplify {
         let is_read_so =
             self.hints == Hints::Drop && binders.iter().all(|binder| self.zeros.read_by_element.contains(&binder.var));
         let (Some(shapes), Some(place), true) = (shapes, self.only_place(space, body), is_read_so) else { return Some(op) };
-        let Op::Build { space, body, inner } = op else { return Some(op) };
-        let axis = space.iter().position(|axis| axis.var == place.axis)?;
+        let Some(axis) = space.iter().position(|axis| axis.var == place.axis) else { return Some(op) };
+        let Op::Build { mut space, body, inner } = op else { return Some(op) };
         let mut statements = Vec::new();
-        let (at, condition, rest) = self.at_place(&place, &space, span, &mut statements);
-        let Op::Copy(place) = &at.op else { return None };
-        let place = place[0].clone();
+        let (place, condition) = self.at_place(&place, &space[axis].size, span, &mut statements);
+        let sizes: Vec<Atom> = space.iter().map(|axis| axis.size.clone()).collect();
+        let at = named(space.remove(axis).var, place.clone(), span);
+        let rest = space;
         let types: Vec<Type> = binders.iter().map(|binder| binder.ty.peel(1).unwrap_or(Type::I64).any_sizes()).collect();
         let mut otherwise = Block::default();
         let mut zeros = Vec::new();
         for (prim, inner) in shapes {
-            let sizes = |space: &[Axis]| [space.iter().map(|axis| axis.size.clone()).collect(), inner.clone()].concat();
-            zeros.push(self.zeros_of(prim, sizes(&space), span, &mut statements));
-            let zero = self.zeros_of(prim, sizes(&rest), span, &mut otherwise.statements);
+            let rest = rest.iter().map(|axis| axis.size.clone()).collect();
+            zeros.push(self.zeros_of(prim, [sizes.clone(), inner.clone()].concat(), span, &mut statements));
+            let zero = self.zeros_of(prim, [rest, inner].concat(), span, &mut otherwise.statements);
             otherwise.results.push(zero);
         }
         let mut then = Block { statements: vec![at], results: body.results.clone() };
@@ -381,6 +383,11 @@ impl Simplify {
         let chosen = emit(self, &mut statements, ty, Op::If { condition, then, otherwise });
         Some(Step::Splice(Block { statements, results: vec![chosen] }))
     }
+}
+
+/// Another name for an atom.
+fn named(var: Var, atom: Atom, span: Span) -> Statement {
+    Statement { binders: vec![Binder { var, ty: Type::I64 }], op: Op::Copy(vec![atom]), span }
 }
 
 /// The number type and the sizes of what a build of floats has in each place, where they are known.
