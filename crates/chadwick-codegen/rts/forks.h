@@ -105,8 +105,10 @@ static void cw_help(cw_context *ctx, int32_t *idle) {
     cw_run_stolen(ctx, task);
   } else if (++*idle < CW_SPINS) {
     cw_pause();
-  } else {
+  } else if (*idle < 2 * CW_SPINS) {
     sched_yield();
+  } else {
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
   }
 }
 

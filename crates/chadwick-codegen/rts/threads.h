@@ -300,8 +300,9 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   return 1;
 }
 
-static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
-  return cw_run_loop(ctx, function, loop, chunks, length, chunks >= CW_WORTH_WAKING);
+/* The same, given the work of all chunks. */
+static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length, int64_t work) {
+  return cw_run_loop(ctx, function, loop, chunks, length, work >= CW_WORTH_WAKING * CW_GRAIN);
 }
 
 /* How many threads a loop may use that computes the same bits however it is cut. */
@@ -329,7 +330,7 @@ static inline int32_t cw_helpers(const cw_context *ctx) {
                                                                                                                                \
   static void cw_merge_##name(cw_context *ctx, T *to, const T *more, int64_t count, int32_t chunks) {                          \
     cw_merged_##name merged = {to, more, count, chunks};                                                                       \
-    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count);                                       \
+    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count, count * chunks);                       \
   }
 
 CW_MERGE(int8_t, i8)

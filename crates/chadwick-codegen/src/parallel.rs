@@ -13,6 +13,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Work that is worth a chunk, as `rts/threads.h` has it.
 const GRAIN: i64 = 16384;
 
+/// Work of who keeps a log of its own: two of them are worth waking others.
+const TASK: i64 = 4 * GRAIN;
+
 /// Loops that take so many iterations at most stay as they are.
 const FEW: i64 = 3;
 
@@ -337,8 +340,7 @@ impl<'a> Work<'a> {
             }
             Stm::Forever(body) => times_of(Exp::i64(UNKNOWN_LENGTH), self.block(body)),
             Stm::Fork(fork) => Exp::Runtime("cw_saturated_plus", vec![self.block(&fork.left), self.block(&fork.right)]),
-            // Who keeps a log of its own is worth a chunk.
-            Stm::OpenLog { .. } => Exp::i64(GRAIN),
+            Stm::OpenLog { .. } => Exp::i64(TASK),
             Stm::If { then, otherwise, .. } => {
                 // The costlier branch, if that is known; else both, which is at most twice as much.
                 let (then, otherwise) = (self.block(then), self.block(otherwise));

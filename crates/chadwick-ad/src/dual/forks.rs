@@ -1,15 +1,17 @@
-//! What runs side by side is recorded side by side: every side of a pair, and every stretch of a long build, is a task with logs of its own.
+//! What runs side by side is recorded side by side: every side of a pair, and every stretch of a long build or reduction, is a task with logs of its own.
 //!
 //! Tapes stay inside the values: a task gives its results and, as one value more, what it recorded. The task that forked keeps that in a row.
 
 use super::terms::Dual;
 use super::{atoms_of, next_identity, with_logs};
 use crate::context::{Context, with_axis};
+use chadwick_core::visit::for_each_binder;
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Constructor, LogType, Loop, LoopForm, LoopHints, Op, Prim,
-    PrimOp, Size, Statement, Type, Var,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Constructor, Lambda, LogType, Loop, LoopForm, LoopHints, Op,
+    Prim, PrimOp, Size, Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// The constructors of a call that stand for forks, behind that of no call.
@@ -22,9 +24,9 @@ const MOST_TASKS: i64 = 64;
 /// Work that is worth a task, in about as many operations.
 const GRAIN: i64 = 4096;
 
-/// Work of a form or a loop inside of a body, for each of its operations, and of a call.
+/// Work of a form or a loop of unknown length, for each of its operations, and of a call: what is small is not called.
 const REPEATED: i64 = 16;
-const CALL: i64 = 64;
+const CALL: i64 = 1024;
 
 /// How a rung records forks.
 pub struct Forks {
@@ -126,10 +128,25 @@ impl Dual<'_, '_> {
             _ => i64::MAX,
         };
         let points = space.iter().map(size).fold(1, i64::saturating_mul);
-        self.forking
-            && self.machinery.rung.forks().is_some()
-            && points.saturating_mul(work(body)) >= 2 * GRAIN
-            && !space.is_empty()
+        let least = (2 * GRAIN).checked_div(points).unwrap_or(i64::MAX);
+        self.forking && self.machinery.rung.forks().is_some() && points > 1 && Work::of(space, body).is_at_least(least)
+    }
+
+    /// How the points of a form are divided among tasks, and whether there is more than one task.
+    fn divided<'a>(&mut self, space: &'a [Axis], body: &Block, span: Span) -> (Cut<'a>, Atom) {
+        let mut points = Atom::i64(1);
+        for axis in space {
+            let size = self.context.i64_op(BinaryOp::Max, axis.size.clone(), Atom::i64(0), span);
+            points = self.context.i64_op(BinaryOp::Mul, points, size, span);
+        }
+        // Division first, so that nothing overflows; a point's work is at least one.
+        let work = Work::of(space, body).emit(self.context, span);
+        let per_task = self.context.i64_op(BinaryOp::Quot, Atom::i64(GRAIN), work, span);
+        let per_task = self.context.i64_op(BinaryOp::Max, per_task, Atom::i64(1), span);
+        let tasks = self.context.i64_op(BinaryOp::Quot, points.clone(), per_task, span);
+        let tasks = self.context.i64_op(BinaryOp::Min, tasks, Atom::i64(MOST_TASKS), span);
+        let condition = self.context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![Atom::i64(1), tasks.clone()], span);
+        (Cut { space, points, tasks }, condition)
     }
 
     /// A build whose points are divided among tasks, if there are enough of them.
@@ -143,18 +160,8 @@ impl Dual<'_, '_> {
     ) {
         let Some(forks) = self.forks() else { return };
         let span = statement.span;
-        let mut points = Atom::i64(1);
-        for axis in space {
-            let size = self.context.i64_op(BinaryOp::Max, axis.size.clone(), Atom::i64(0), span);
-            points = self.context.i64_op(BinaryOp::Mul, points, size, span);
-        }
-        // Division first, so that nothing overflows; a point's work is at least one.
-        let per_task = Atom::i64((GRAIN / work(body)).max(1));
-        let tasks = self.context.i64_op(BinaryOp::Quot, points.clone(), per_task, span);
-        let tasks = self.context.i64_op(BinaryOp::Min, tasks, Atom::i64(MOST_TASKS), span);
-        let condition = self.context.prim(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![Atom::i64(1), tasks.clone()], span);
+        let (cut, condition) = self.divided(space, body, span);
         self.context.b.push_block();
-        let cut = Cut { space, points, tasks };
         let values = self.build_of_tasks(&forks, statement, &cut, body, inner, flags);
         let then = self.context.b.pop_block(values);
         self.context.b.push_block();
@@ -167,6 +174,78 @@ impl Dual<'_, '_> {
         self.push(binders, Op::If { condition, then, otherwise }, span);
     }
 
+    /// A reduction in which every task combines its points, and what they give is combined in order.
+    pub(super) fn fork_reduce(&mut self, statement: &Statement, space: &[Axis], op: &Lambda, neutral: &[Atom], body: &Block) {
+        let Some(forks) = self.forks() else { return };
+        let span = statement.span;
+        let flags = self.folded_flags(op, &statement.binders);
+        let (cut, condition) = self.divided(space, body, span);
+        let reduction = |space: Vec<Axis>, body: Block| {
+            let op = Op::Reduce { space, op: op.clone(), neutral: neutral.to_vec(), body, commutative: false };
+            let statements = vec![Statement { binders: statement.binders.clone(), op, span }];
+            Block { statements, results: atoms_of(&statement.binders) }
+        };
+        self.context.b.push_block();
+        let mut types = Vec::new();
+        for (binder, flag) in statement.binders.iter().zip(&flags) {
+            let ty = binder.ty.any_sizes();
+            types.push(if *flag { self.dual_type(&ty) } else { vec![ty] });
+        }
+        let parts = self.tasks(&forks, &cut, types.concat(), span, |dual, from, count| {
+            let at = dual.context.fresh("i", Type::I64).var;
+            let mut inside = dual.context.block(|context| {
+                let flat = context.i64_op(BinaryOp::Add, from, Atom::Var(at), span);
+                for (var, index) in cut.axes(context, flat, span) {
+                    let binders = vec![Binder { var, ty: Type::I64 }];
+                    context.push_statement(Statement { binders, op: Op::Copy(vec![index]), span });
+                }
+                Vec::new()
+            });
+            inside.statements.extend(body.statements.iter().cloned());
+            inside.results.clone_from(&body.results);
+            let copy = dual.active_copy(&reduction(vec![Axis { var: at, size: count }], inside), []);
+            dual.statements(&copy);
+            dual.atoms(&copy.results, &flags, span)
+        });
+        let index = self.context.fresh("task", Type::I64).var;
+        let mut parts = parts.into_iter();
+        let mut last = Block::default();
+        for ((binder, flag), types) in statement.binders.iter().zip(&flags).zip(&types) {
+            let own: Vec<Atom> = parts.by_ref().take(types.len()).collect();
+            let array = self.context.fresh("parts", with_axis(&binder.ty.any_sizes()));
+            let element = self.context.fresh("part", binder.ty.any_sizes());
+            self.push(vec![array.clone()], Op::Copy(vec![own[0].clone()]), span);
+            if *flag {
+                self.active.extend([array.var, element.var]);
+                self.name(array.var, own);
+            }
+            let op = Op::Index { array: Atom::Var(array.var), indices: vec![Atom::Var(index)] };
+            last.results.push(Atom::Var(element.var));
+            last.statements.push(Statement { binders: vec![element], op, span });
+        }
+        let copy = self.active_copy(&reduction(vec![Axis { var: index, size: cut.tasks.clone() }], last), []);
+        let forking = std::mem::replace(&mut self.forking, false);
+        self.statements(&copy);
+        self.forking = forking;
+        let values = self.atoms(&copy.results, &flags, span);
+        let then = self.context.b.pop_block(values);
+        self.context.b.push_block();
+        let (neutral, body, op) = self.folded(&flags, op, neutral, body, 0, span);
+        let made = self.fresh_copies(&statement.binders, &flags);
+        self.push_form(made.clone(), Op::Reduce { space: space.to_vec(), op, neutral, body, commutative: false }, span);
+        let otherwise = self.context.b.pop_block(atoms_of(&made));
+        let binders = self.binders(&statement.binders, &flags);
+        self.push(binders, Op::If { condition, then, otherwise }, span);
+    }
+
+    /// A copy of a block in which the same variables have something beside them.
+    fn active_copy(&mut self, block: &Block, replace: impl IntoIterator<Item = (Var, Atom)>) -> Block {
+        let (copy, copies) = self.context.copy_block_with(block, replace);
+        let active: Vec<Atom> = self.active.iter().filter_map(|var| copies.get(var)).cloned().collect();
+        self.active.extend(active.iter().filter_map(|atom| if let Atom::Var(var) = atom { Some(*var) } else { None }));
+        copy
+    }
+
     /// Binders of the parts of these.
     fn fresh_copies(&mut self, binders: &[Binder], flags: &[bool]) -> Vec<Binder> {
         let mut all = Vec::new();
@@ -175,6 +254,38 @@ impl Dual<'_, '_> {
             all.extend(types.into_iter().map(|ty| self.context.fresh("", ty)).collect::<Vec<Binder>>());
         }
         all
+    }
+
+    /// One task for each stretch of points: `make` is given the first one and their number. Returns arrays of what tasks give, of these types.
+    fn tasks(
+        &mut self,
+        forks: &Forks,
+        cut: &Cut<'_>,
+        types: Vec<Type>,
+        span: Span,
+        make: impl FnOnce(&mut Self, Atom, Atom) -> Vec<Atom>,
+    ) -> Vec<Atom> {
+        let numbers = self.numbers_of_tasks(&cut.tasks, span);
+        let index = self.context.fresh("task", Type::I64).var;
+        self.context.b.push_block();
+        let number = self.context.emit_one(Op::Index { array: numbers, indices: vec![Atom::Var(index)] }, span);
+        let (values, task) = self.task(forks, number, None, span, |dual| {
+            let from = cut.start(dual.context, &Atom::Var(index), span);
+            let next = dual.context.i64_op(BinaryOp::Add, Atom::Var(index), Atom::i64(1), span);
+            let to = cut.start(dual.context, &next, span);
+            let count = dual.context.i64_op(BinaryOp::Sub, to, from.clone(), span);
+            make(dual, from, count)
+        });
+        let body = self.context.b.pop_block([values, vec![task]].concat());
+        let space = vec![Axis { var: index, size: cut.tasks.clone() }];
+        let types = [types, vec![forks.task.clone()]].concat();
+        let inner = types.iter().map(|ty| vec![Size::FromValue; ty.rank()]).collect();
+        let arrays = types.iter().map(with_axis).collect();
+        let mut made = self.context.b.push(Op::Build { space, body, inner }, arrays, span);
+        if let Some(tasks) = made.pop() {
+            self.keep(forks, MANY, vec![tasks], span);
+        }
+        made
     }
 
     /// Every task makes its points in a loop; what they made is then put together.
@@ -188,7 +299,6 @@ impl Dual<'_, '_> {
         flags: &[bool],
     ) -> Vec<Atom> {
         let span = statement.span;
-        let numbers = self.numbers_of_tasks(&cut.tasks, span);
         let sizes = self.repeated(inner, &statement.binders, flags);
         let mut elements: Vec<Type> = Vec::new();
         for (result, flag) in body.results.iter().zip(flags) {
@@ -197,21 +307,12 @@ impl Dual<'_, '_> {
         }
         let arrays: Vec<Type> = elements.iter().map(|ty| with_axis(&ty.any_sizes())).collect();
         let piece = Type::Sum(Rc::from([Constructor { name: Name::from("piece"), payload: arrays.clone() }]));
-        let index = self.context.fresh("task", Type::I64).var;
-        self.context.b.push_block();
-        let number = self.context.emit_one(Op::Index { array: numbers, indices: vec![Atom::Var(index)] }, span);
-        let (values, task) = self.task(forks, number, None, span, |dual| {
-            let from = cut.start(dual.context, &Atom::Var(index), span);
-            let next = dual.context.i64_op(BinaryOp::Add, Atom::Var(index), Atom::i64(1), span);
-            let to = cut.start(dual.context, &next, span);
-            let count = dual.context.i64_op(BinaryOp::Sub, to, from.clone(), span);
+        let made = self.tasks(forks, cut, vec![piece.clone()], span, |dual, from, count| {
             let at = dual.context.fresh("i", Type::I64);
             dual.context.b.push_block();
             let flat = dual.context.i64_op(BinaryOp::Add, from, Atom::Var(at.var), span);
             let axes = cut.axes(dual.context, flat, span);
-            let (copy, copies) = dual.context.copy_block_with(body, axes);
-            let active: Vec<Atom> = dual.active.iter().filter_map(|var| copies.get(var)).cloned().collect();
-            dual.active.extend(active.iter().filter_map(|atom| if let Atom::Var(var) = atom { Some(*var) } else { None }));
+            let copy = dual.active_copy(body, axes);
             dual.statements(&copy);
             let results = dual.atoms(&copy.results, flags, span);
             let body = dual.context.b.pop_block(results);
@@ -221,11 +322,6 @@ impl Dual<'_, '_> {
             let arrays = dual.context.b.push(Op::Loop(Box::new(parts)), arrays.clone(), span);
             dual.context.construct(&piece, 0, arrays, span)
         });
-        let inside = self.context.b.pop_block([values, vec![task]].concat());
-        let chunks = vec![Axis { var: index, size: cut.tasks.clone() }];
-        let types = vec![with_axis(&piece), with_axis(&forks.task)];
-        let made = self.context.b.push(Op::Build { space: chunks, body: inside, inner: vec![Vec::new(); 2] }, types, span);
-        self.keep(forks, MANY, vec![made[1].clone()], span);
         self.put_together(cut, &made[0], &arrays, &elements, sizes, span)
     }
 
@@ -313,20 +409,90 @@ impl Cut<'_> {
     }
 }
 
-/// About how many operations a block takes.
-fn work(block: &Block) -> i64 {
-    let of = |statement: &Statement| match &statement.op {
+/// About how many operations a block takes: so many, and more for each iteration of loops whose length is known outside of it.
+#[derive(Default)]
+struct Work {
+    constant: i64,
+    repeated: Vec<(Atom, i64)>,
+}
+
+impl Work {
+    fn of(space: &[Axis], block: &Block) -> Work {
+        let mut inside: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
+        for_each_binder(block, &mut |var, _| {
+            inside.insert(var);
+        });
+        let mut work = Work { constant: 1, ..Work::default() };
+        work.add(block, &inside);
+        work
+    }
+
+    fn add(&mut self, block: &Block, inside: &FxHashSet<Var>) {
+        for statement in &block.statements {
+            let size = match &statement.op {
+                Op::Loop(parts) => match &parts.form {
+                    LoopForm::For { index, bound } if index.ty == Type::I64 => Some(bound),
+                    _ => None,
+                },
+                Op::Build { space, .. } | Op::Reduce { space, .. } => match space.as_slice() {
+                    [axis] => Some(&axis.size),
+                    _ => None,
+                },
+                Op::Recompute(block) => {
+                    self.add(block, inside);
+                    continue;
+                }
+                _ => None,
+            };
+            match size {
+                Some(size) if !matches!(size, Atom::Var(var) if inside.contains(var)) => {
+                    let once = statement.op.scopes().iter().map(|scope| operations(scope.block)).fold(0, i64::saturating_add);
+                    self.repeated.push((size.clone(), once));
+                }
+                _ => self.constant = self.constant.saturating_add(operations_of(&statement.op)),
+            }
+        }
+    }
+
+    /// The least that it can be.
+    fn is_at_least(&self, wanted: i64) -> bool {
+        let of = |(size, once): &(Atom, i64)| match size {
+            Atom::Const(Const::I64(size)) => once.saturating_mul((*size).max(0)),
+            _ => i64::MAX,
+        };
+        self.repeated.iter().map(of).fold(self.constant, i64::saturating_add) >= wanted
+    }
+
+    fn emit(&self, context: &mut Context, span: Span) -> Atom {
+        let mut total = Atom::i64(self.constant);
+        for (size, once) in &self.repeated {
+            // More iterations than are worth a task make no difference.
+            let size = context.i64_op(BinaryOp::Max, size.clone(), Atom::i64(0), span);
+            let size = context.i64_op(BinaryOp::Min, size, Atom::i64(GRAIN), span);
+            let product = context.i64_op(BinaryOp::Mul, size, Atom::i64((*once).min(GRAIN)), span);
+            total = context.i64_op(BinaryOp::Add, total, product, span);
+        }
+        total
+    }
+}
+
+/// About how many operations a block takes, where nothing is known about its loops.
+fn operations(block: &Block) -> i64 {
+    block.statements.iter().map(|statement| operations_of(&statement.op)).fold(1, i64::saturating_add)
+}
+
+fn operations_of(op: &Op) -> i64 {
+    match op {
         Op::Prim(..) => 1,
         Op::Call { .. } => CALL,
-        Op::If { then, otherwise, .. } => work(then).max(work(otherwise)),
+        Op::If { then, otherwise, .. } => operations(then).max(operations(otherwise)),
         Op::Match { arms, otherwise, .. } => {
-            let arms = arms.iter().map(|arm| work(&arm.body));
-            arms.chain(otherwise.as_ref().map(work)).max().unwrap_or(0)
+            let arms = arms.iter().map(|arm| operations(&arm.body));
+            arms.chain(otherwise.as_ref().map(operations)).max().unwrap_or(0)
         }
         Op::Par { .. } | Op::Recompute(_) | Op::Custom(_) | Op::WithLog { .. } => {
-            statement.op.scopes().iter().map(|scope| work(scope.block)).fold(0, i64::saturating_add)
+            op.scopes().iter().map(|scope| operations(scope.block)).fold(0, i64::saturating_add)
         }
-        op => op.scopes().iter().map(|scope| work(scope.block).saturating_mul(REPEATED)).fold(0, i64::saturating_add),
-    };
-    block.statements.iter().map(of).fold(1, i64::saturating_add)
+        op => op.scopes().iter().map(|scope| operations(scope.block).saturating_mul(REPEATED)).fold(0, i64::saturating_add),
+    }
 }

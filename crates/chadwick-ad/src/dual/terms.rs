@@ -247,6 +247,9 @@ impl<'c, 'p> Dual<'c, 'p> {
                 let binders = self.binders(&statement.binders, &flags);
                 self.push_form(binders, Op::Build { space: space.clone(), body, inner }, span);
             }
+            Op::Reduce { space, op, neutral, body, .. } if self.forks_form(space, body) => {
+                self.fork_reduce(statement, space, op, neutral, body);
+            }
             Op::Reduce { space, op, neutral, body, commutative } => {
                 let flags = self.folded_flags(op, &statement.binders);
                 let (neutral, body, op) = self.folded(&flags, op, neutral, body, 0, span);
@@ -352,7 +355,7 @@ impl<'c, 'p> Dual<'c, 'p> {
     }
 
     /// A component of a fold has something beside it if the result or an operand of the operator has.
-    fn folded_flags(&self, op: &Lambda, binders: &[Binder]) -> Vec<bool> {
+    pub(super) fn folded_flags(&self, op: &Lambda, binders: &[Binder]) -> Vec<bool> {
         let count = binders.len();
         let is_active = |binder: Option<&Binder>| binder.is_some_and(|binder| self.is_active(binder));
         (0..count)
@@ -363,7 +366,7 @@ impl<'c, 'p> Dual<'c, 'p> {
             .collect()
     }
 
-    fn folded(
+    pub(super) fn folded(
         &mut self,
         flags: &[bool],
         op: &Lambda,
