@@ -1,8 +1,9 @@
 //! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
-//! `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
+//! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
 //! `--list` lists the workloads. Both sides run in turns, so that a busy machine slows both; times are minima.
 
+use chadwick::compile::Engine;
 use chadwick::values::Value;
 use chadwick::{Backend, Function, NativeOptions, Program};
 use chadwick_bench::inputs::Random;
@@ -21,6 +22,7 @@ const TOLERANCE: f64 = 1e-9;
 
 struct Options {
     names: Vec<String>,
+    engine: Engine,
     threads: Option<usize>,
     seconds: f64,
     json: bool,
@@ -67,11 +69,16 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { names: Vec::new(), threads: None, seconds: 0.5, json: false, list: false };
+    let mut options = Options { names: Vec::new(), engine: Engine::Auto, threads: None, seconds: 0.5, json: false, list: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
+            "--engine" => {
+                let name = value()?;
+                let known = Engine::from_name(&name).filter(|engine| *engine == Engine::Auto || engine.has_native_code());
+                options.engine = known.ok_or_else(|| format!("no engine `{name}` has native code"))?;
+            }
             "--threads" => options.threads = Some(value()?.parse()?),
             "--seconds" => options.seconds = value()?.parse()?,
             "--json" => options.json = true,
@@ -119,6 +126,10 @@ fn run(options: &Options) -> Result<()> {
 fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Row> {
     let arguments = (workload.arguments)(&workload.sizes, &mut Random::new(1));
     let program = Program::from_file(home().join("programs").join(format!("{}.fut", workload.program)))?;
+    let program = match options.engine {
+        Engine::Auto => program,
+        engine => program.with_engine(engine)?,
+    };
     let native = |threads| program.with_backend(Backend::Native(NativeOptions { threads, ..NativeOptions::default() }));
     let (single, several) = (native(1)?, options.threads.map(native).transpose()?);
     // The gradient first: its memory is counted before anything else of this program has run.

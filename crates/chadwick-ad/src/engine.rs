@@ -24,7 +24,7 @@ pub enum ReverseMode {
 impl ReverseMode {
     /// Whether what it makes is optimised. The others are there to be read and counted, so they stay as the papers have them.
     pub fn is_for_speed(self) -> bool {
-        matches!(self, ReverseMode::ChadFast | ReverseMode::Dual(Rung::Tape) | ReverseMode::LinearMaps)
+        matches!(self, ReverseMode::ChadFast | ReverseMode::Dual(Rung::Tape | Rung::Parallel) | ReverseMode::LinearMaps)
     }
 
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.

@@ -260,6 +260,10 @@ impl Writer<'_> {
                 let body = join(&|partial, of| format!("({partial}, {of}_id)"), ", ");
                 format!("let {bound} = {value}; {bound}_id <- write tape [{body}]")
             }
+            Rung::Parallel => {
+                let body = join(&|partial, of| format!("({partial}, {of}_id)"), ", ");
+                format!("let {bound} = {value}; {bound}_id <- (task, write tape_of_task [{body}])")
+            }
             Rung::Delta => {
                 let body = join(&|partial, of| format!("Scale ({partial}) {of}_d"), " `Add` ");
                 format!("u <- deltaLet ({body}); let {bound} = ({value}, Var u)")

@@ -66,7 +66,7 @@ fn derivatives_by_dual_numbers_at_nine_digits() {
 /// All but the naive ones, whose time is exponential, on programs of every kind.
 #[test]
 fn derivatives_on_every_rung_of_dual_numbers() {
-    for rung in ["staged", "cayley", "sparse", "mutable", "single", "contrib", "delta"] {
+    for rung in ["staged", "cayley", "sparse", "mutable", "single", "contrib", "delta", "parallel"] {
         passes("tests/conformance/ad/beyond-futhark", &["--engine", &format!("dual:{rung}")]);
     }
 }

@@ -87,6 +87,10 @@ typedef struct cw_context {
   int32_t threads; /* how many may work */
   struct cw_team *team;
   bool parallel; /* whether others run at the same time */
+  struct cw_session *session; /* of forks that this context works in, with what can be stolen from it and what it stole */
+  struct cw_deque *deque;
+  struct cw_task *task;
+  int32_t victim;
   bool has_deadline;
   struct timespec deadline;
   cw_block *free_blocks[CW_CLASSES];
@@ -129,8 +133,11 @@ __attribute__((cold, noinline)) static int cw_unwind(cw_context *ctx, int32_t si
   return 1;
 }
 
+static bool cw_is_unwanted(const cw_context *ctx);
+
 __attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
   ctx->fuel = 4096;
+  if (cw_is_unwanted(ctx)) return 1;
   if (!ctx->has_deadline) return 0;
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

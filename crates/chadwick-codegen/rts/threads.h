@@ -156,6 +156,7 @@ static void cw_free_context(cw_context *ctx) {
     chunk = next;
   }
   free(ctx->memo);
+  free(ctx->deque);
   free(ctx->stream);
   free(ctx);
 }
@@ -240,6 +241,7 @@ static void cw_brief_workers(cw_context *ctx) {
     if (usable > worker->stack_bytes) usable = worker->stack_bytes;
     context->stack_limit = worker->stack + (worker->stack_bytes - usable + margin);
     context->depth = ctx->depth;
+    context->threads = ctx->threads;
     context->max_depth = ctx->max_depth;
     context->has_deadline = ctx->has_deadline;
     context->deadline = ctx->deadline;
@@ -255,10 +257,13 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
   cw_write(ctx, from->stream, from->stream_length);
 }
 
+static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
+
 /* Runs a loop in chunks; nonzero if one failed. A short loop is over before workers that sleep are awake: it is not worth it. */
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
                                                  int64_t length, bool worth_waking) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
+  if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
   cw_team *team = ctx->team;
   bool alone = team == NULL || ctx->parallel || chunks <= 1;
   alone = alone || (!worth_waking && __atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) == team->workers_count);
@@ -295,13 +300,14 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   return 1;
 }
 
-static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
-  return cw_run_loop(ctx, function, loop, chunks, length, chunks >= CW_WORTH_WAKING);
+/* The same, given the work of all chunks. */
+static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length, int64_t work) {
+  return cw_run_loop(ctx, function, loop, chunks, length, work >= CW_WORTH_WAKING * CW_GRAIN);
 }
 
 /* How many threads a loop may use that computes the same bits however it is cut. */
 static inline int32_t cw_helpers(const cw_context *ctx) {
-  return ctx->parallel ? 1 : ctx->threads;
+  return ctx->parallel && ctx->session == NULL ? 1 : ctx->threads;
 }
 
 /* Adds what chunks collected for themselves, in the order of the chunks. */
@@ -324,7 +330,7 @@ static inline int32_t cw_helpers(const cw_context *ctx) {
                                                                                                                                \
   static void cw_merge_##name(cw_context *ctx, T *to, const T *more, int64_t count, int32_t chunks) {                          \
     cw_merged_##name merged = {to, more, count, chunks};                                                                       \
-    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count);                                       \
+    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count, count * chunks);                       \
   }
 
 CW_MERGE(int8_t, i8)

@@ -47,6 +47,8 @@ pub enum Ty {
     Place(Box<Ty>),
     /// A pointer to a log.
     Log,
+    /// The same without columns: it only gives out numbers, in any order.
+    Counter,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -202,6 +204,8 @@ pub enum Stm {
     },
     /// A loop in chunks, for any number of threads.
     Parallel(Box<Parallel>),
+    /// Two blocks that do not depend on one another.
+    Fork(Box<Fork>),
     /// Runs until a [`Stm::BreakUnless`].
     Forever(Vec<Stm>),
     BreakUnless(Exp),
@@ -324,6 +328,24 @@ pub struct Parallel {
     /// Whether the loop may be short and run often: then it is also there without chunks.
     pub often: bool,
     pub site: SiteId,
+}
+
+/// Two blocks that set different locals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fork {
+    pub left: Vec<Stm>,
+    pub right: Vec<Stm>,
+    /// Present if the blocks may run at the same time.
+    pub connections: Option<[Connections; 2]>,
+}
+
+/// What connects a block with what is around it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Connections {
+    /// What it reads of its surroundings.
+    pub captured: Vec<Local>,
+    /// What it sets there.
+    pub assigned: Vec<Local>,
 }
 
 /// An array that is only added to, and never read while it is.

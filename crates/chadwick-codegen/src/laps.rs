@@ -59,6 +59,7 @@ fn collect_calls(stms: &[Stm], open: bool, found: &mut dyn FnMut(usize, bool)) {
                 Stm::Call { function, .. } => found(*function, open),
                 Stm::For { body, .. } | Stm::Forever(body) => collect_calls(body, open && is_gone_into(body), found),
                 Stm::Parallel(parallel) => collect_calls(&parallel.body, false, found),
+                Stm::Fork(fork) => [&fork.left, &fork.right].into_iter().for_each(|stms| collect_calls(stms, false, found)),
                 Stm::If { then, otherwise, .. } => {
                     collect_calls(then, open, found);
                     collect_calls(otherwise, open, found);
@@ -81,7 +82,8 @@ fn is_gone_into(body: &[Stm]) -> bool {
 fn takes_long(stms: &[Stm]) -> bool {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         stms.iter().any(|stm| match stm {
-            Stm::For { .. } | Stm::Forever(_) | Stm::Parallel(_) | Stm::Call { .. } | Stm::CopyElements { .. } => true,
+            Stm::For { .. } | Stm::Forever(_) | Stm::Parallel(_) | Stm::Fork(_) => true,
+            Stm::Call { .. } | Stm::CopyElements { .. } => true,
             Stm::If { then, otherwise, .. } => takes_long(then) || takes_long(otherwise),
             Stm::Switch { cases, otherwise, .. } => cases.iter().any(|(_, stms)| takes_long(stms)) || takes_long(otherwise),
             _ => false,

@@ -41,6 +41,7 @@ impl Layouts {
             // Functions are gone before this stage; handles have no layout of their own.
             Type::Function(_) => Ty::Prim(chadwick_core::Prim::Bool),
             Type::Accumulator(inner) => Ty::Place(Box::new(self.ty(inner))),
+            Type::Log(log) if log.columns().is_empty() => Ty::Counter,
             Type::Log(_) => Ty::Log,
         }
     }

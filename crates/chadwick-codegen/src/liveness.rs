@@ -3,7 +3,7 @@
 //! Views (a row, a slice, a transpose, another name) and parts (the payload of a matched sum, an element of an array of sums) do not own
 //! anything: they have a root that lives at least as long. A root dies at the statement behind which neither it nor anything that has it
 //! as root is used. In branches it dies inside, or at the entry of those that do not use it; what a repeated body uses from outside
-//! lives until the repetition is over.
+//! lives until the repetition is over, and what both sides of a pair use lives until both are done, since they may run at the same time.
 
 use chadwick_core::visit::Scope;
 use chadwick_core::*;
@@ -47,13 +47,15 @@ fn owns_memory(ty: &Type) -> bool {
 enum Shape {
     Alternatives,
     Sequence,
+    SideBySide,
     Repeated,
 }
 
 fn shape(op: &Op) -> Shape {
     match op {
         Op::If { .. } | Op::Match { .. } => Shape::Alternatives,
-        Op::Par { .. } | Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } | Op::Custom(_) => Shape::Sequence,
+        Op::Par { .. } => Shape::SideBySide,
+        Op::Recompute(_) | Op::WithAccumulators { .. } | Op::WithLog { .. } | Op::Custom(_) => Shape::Sequence,
         _ => Shape::Repeated,
     }
 }
@@ -221,17 +223,33 @@ impl Liveness {
         let scopes = running_scopes(&statement.op);
         match shape(&statement.op) {
             Shape::Alternatives => self.alternatives(&scopes, &mut deaths),
-            Shape::Sequence => {
-                for scope in scopes.iter().rev() {
-                    let unused = self.scope(scope);
-                    deaths.at_entry.push(unused);
-                }
-                deaths.at_entry.reverse();
+            Shape::Sequence => self.sequence(&scopes, &mut deaths),
+            Shape::SideBySide => {
+                let used = |scope: &Scope<'_>| -> FxHashSet<Var> {
+                    let free = chadwick_core::visit::free_variables(scope.block);
+                    free.into_iter().filter_map(|var| self.root(var)).collect()
+                };
+                let sides: Vec<FxHashSet<Var>> = scopes.iter().map(used).collect();
+                let mut shared: Vec<Var> = match sides.as_slice() {
+                    [left, right] => left.intersection(right).copied().collect(),
+                    _ => Vec::new(),
+                };
+                shared.sort_unstable();
+                deaths.after = shared.into_iter().filter(|root| self.use_root(*root)).collect();
+                self.sequence(&scopes, &mut deaths);
             }
             Shape::Repeated => self.repeated(&statement.op, &scopes, &mut deaths),
         }
         statement.op.for_each_atom(&mut |atom| deaths.operands.extend(self.use_atom(atom)));
         deaths
+    }
+
+    fn sequence(&mut self, scopes: &[Scope<'_>], deaths: &mut Deaths) {
+        for scope in scopes.iter().rev() {
+            let unused = self.scope(scope);
+            deaths.at_entry.push(unused);
+        }
+        deaths.at_entry.reverse();
     }
 
     fn alternatives(&mut self, scopes: &[Scope<'_>], deaths: &mut Deaths) {

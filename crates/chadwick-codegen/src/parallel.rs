@@ -3,10 +3,18 @@
 //! From outside in, the first loop whose iterations are independent is taken, and those inside it stay as they are. What the body writes
 //! outside itself are elements of its own, totals and accumulators; every chunk gets totals and accumulators of its own. So the result
 //! depends on how the loop is cut, which its size decides, and not on who runs the chunks.
+//!
+//! The two blocks of a fork run at the same time if neither touches what the other one changes.
 
 use crate::ir::*;
 use chadwick_core::Prim;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Work that is worth a chunk, as `rts/threads.h` has it.
+const GRAIN: i64 = 16384;
+
+/// Work of who keeps a log of its own: two of them are worth waking others.
+const TASK: i64 = 4 * GRAIN;
 
 /// Loops that take so many iterations at most stay as they are.
 const FEW: i64 = 3;
@@ -92,13 +100,13 @@ impl Chunker<'_> {
                 match found {
                     Some((captured, totals, accumulators)) => {
                         let work = Work::of(self, index, &body);
-                        if work.as_i64().zip(bound.as_i64()).is_some_and(|(work, bound)| work.saturating_mul(bound) < 16384) {
+                        if work.as_i64().zip(bound.as_i64()).is_some_and(|(work, bound)| work.saturating_mul(bound) < GRAIN) {
                             return Stm::For { index, bound, body, mark, independent };
                         }
                         Stm::Parallel(Box::new(Parallel {
                             index,
                             bound,
-                            body,
+                            body: self.forks(body),
                             mark,
                             captured,
                             totals,
@@ -112,6 +120,11 @@ impl Chunker<'_> {
                 }
             }
             Stm::Forever(body) => Stm::Forever(self.block(body, true, site)),
+            Stm::Fork(fork) => {
+                let connections = self.fork_connections(&fork);
+                let (left, right) = (self.block(fork.left, true, site), self.block(fork.right, true, site));
+                Stm::Fork(Box::new(Fork { left, right, connections }))
+            }
             Stm::If { condition, then, otherwise } => {
                 Stm::If { condition, then: self.block(then, often, site), otherwise: self.block(otherwise, often, site) }
             }
@@ -121,6 +134,32 @@ impl Chunker<'_> {
             }
             other => other,
         }
+    }
+
+    /// A body in which no more loops are cut, but where forks may still run at the same time.
+    fn forks(&self, stms: Vec<Stm>) -> Vec<Stm> {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let inside = |stm: Stm| match stm {
+                Stm::For { index, bound, body, mark, independent } => {
+                    Stm::For { index, bound, body: self.forks(body), mark, independent }
+                }
+                Stm::Forever(body) => Stm::Forever(self.forks(body)),
+                Stm::If { condition, then, otherwise } => {
+                    Stm::If { condition, then: self.forks(then), otherwise: self.forks(otherwise) }
+                }
+                Stm::Switch { tag, cases, otherwise } => {
+                    let cases = cases.into_iter().map(|(tag, stms)| (tag, self.forks(stms))).collect();
+                    Stm::Switch { tag, cases, otherwise: self.forks(otherwise) }
+                }
+                Stm::Fork(fork) => {
+                    let connections = self.fork_connections(&fork);
+                    let (left, right) = (self.forks(fork.left), self.forks(fork.right));
+                    Stm::Fork(Box::new(Fork { left, right, connections }))
+                }
+                other => other,
+            };
+            stms.into_iter().map(inside).collect()
+        })
     }
 
     /// What connects the iterations of a loop with each other and with what is around it: what they read, totals, accumulators. `None`
@@ -133,7 +172,7 @@ impl Chunker<'_> {
         totals: &[(Combine, Local)],
         adds_apart: bool,
     ) -> Option<(Vec<Local>, Vec<(Combine, Local)>, Vec<Accumulator>)> {
-        let uses = Uses::of(body, index, &self.declared);
+        let uses = Uses::of(body, Some(index), &self.declared);
         if uses.speaks || uses.calls.iter().any(|callee| self.calls.speaks.contains(callee)) {
             return None;
         }
@@ -165,11 +204,36 @@ impl Chunker<'_> {
             captured.push(*local);
         }
         // An accumulator inside a sum is reached through the place of the sum; rows of a log have an order.
-        let place = |local: &Local| matches!(&self.function.locals[local.0 as usize].ty, Ty::Place(_) | Ty::Log);
+        let ty = |local: &Local| &self.function.locals[local.0 as usize].ty;
+        let place = |local: &Local| matches!(ty(local), Ty::Place(_) | Ty::Log | Ty::Counter);
         if captured.iter().any(place) {
             return None;
         }
         Some((captured, totals, accumulators))
+    }
+
+    /// What connects the blocks of a fork with what is around them; `None` if they cannot run at the same time.
+    fn fork_connections(&self, fork: &Fork) -> Option<[Connections; 2]> {
+        let mut sides = Vec::new();
+        for body in [&fork.left, &fork.right] {
+            let uses = Uses::of(body, None, &self.declared);
+            if uses.speaks || uses.calls.iter().any(|callee| self.calls.speaks.contains(callee)) {
+                return None;
+            }
+            sides.push(uses);
+        }
+        let [left, right] = <[Uses; 2]>::try_from(sides).ok()?;
+        for (one, other) in [(&left, &right), (&right, &left)] {
+            let apart = |local: &Local| ![&one.read, &other.read, &other.assigned].into_iter().any(|them| them.contains(local));
+            let changed = |local: &Local| {
+                let is_accumulator = self.function.accumulators.iter().any(|accumulator| accumulator.data == *local);
+                is_accumulator || matches!(self.function.locals[local.0 as usize].ty, Ty::Place(_) | Ty::Log)
+            };
+            if !one.assigned.iter().all(apart) || one.read.iter().any(|local| changed(local) && other.read.contains(local)) {
+                return None;
+            }
+        }
+        Some([left, right].map(|uses| Connections { captured: uses.read, assigned: uses.assigned }))
     }
 
     fn may_reorder(&self, prim: Prim) -> bool {
@@ -187,8 +251,8 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(body: &[Stm], index: Local, declared: &FxHashSet<Local>) -> Uses {
-        let mut own: FxHashSet<Local> = [index].into_iter().collect();
+    fn of(body: &[Stm], index: Option<Local>, declared: &FxHashSet<Local>) -> Uses {
+        let mut own: FxHashSet<Local> = index.into_iter().collect();
         for_each_stm(body, &mut |stm| {
             for_each_definition(stm, declared, &mut |local| {
                 own.insert(local);
@@ -275,6 +339,8 @@ impl<'a> Work<'a> {
                 times_of(times, self.block(body))
             }
             Stm::Forever(body) => times_of(Exp::i64(UNKNOWN_LENGTH), self.block(body)),
+            Stm::Fork(fork) => Exp::Runtime("cw_saturated_plus", vec![self.block(&fork.left), self.block(&fork.right)]),
+            Stm::OpenLog { .. } => Exp::i64(TASK),
             Stm::If { then, otherwise, .. } => {
                 // The costlier branch, if that is known; else both, which is at most twice as much.
                 let (then, otherwise) = (self.block(then), self.block(otherwise));
@@ -367,6 +433,7 @@ fn inner_blocks(stm: &Stm) -> Vec<&[Stm]> {
     match stm {
         Stm::For { body, .. } | Stm::Forever(body) => vec![body],
         Stm::Parallel(parallel) => vec![&parallel.body],
+        Stm::Fork(fork) => vec![&fork.left, &fork.right],
         Stm::If { then, otherwise, .. } => vec![then, otherwise],
         Stm::Switch { cases, otherwise, .. } => {
             cases.iter().map(|(_, stms)| stms.as_slice()).chain([otherwise.as_slice()]).collect()
@@ -462,7 +529,7 @@ fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
             visit(condition);
             values.iter().for_each(visit);
         }
-        Stm::Declare(_) | Stm::Forever(_) | Stm::AllocNode { .. } | Stm::Room { .. } => {}
+        Stm::Declare(_) | Stm::Fork(_) | Stm::Forever(_) | Stm::AllocNode { .. } | Stm::Room { .. } => {}
         Stm::Trace(_) | Stm::Tick(_) | Stm::Comment(_) => {}
     }
 }

@@ -108,6 +108,9 @@ fn of_rung(rung: Rung) -> (&'static str, &'static str) {
         Rung::Single => ("Smeding, 3.8.1", "one array for the cotangents of inputs and operations"),
         Rung::Contrib => ("Smeding, 3.8.2", "backpropagators are data: lists of contributions"),
         Rung::Tape => ("Smeding, 3.8.3", "contributions go to a tape as the program runs; this rung has native code"),
+        Rung::Parallel => {
+            ("Smeding, 3.10", "a tape for each task, forks and joins in both directions; this rung has native code")
+        }
         Rung::Delta => ("Krawiec et al., section 7", "terms with `let`, evaluated body first"),
     }
 }

@@ -163,7 +163,7 @@ impl Engine {
 
     /// Whether native code can be made of what it makes.
     pub fn has_native_code(self) -> bool {
-        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape) | Engine::LinearMaps)
+        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape | Rung::Parallel) | Engine::LinearMaps)
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.

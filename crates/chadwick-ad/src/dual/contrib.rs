@@ -34,7 +34,7 @@ impl Contrib {
         let mut contrib = Contrib { numbers, ty, calls: None };
         if contrib.numbers.calls {
             let state = [vec![crate::context::with_axis(&contrib.ty)], contrib.numbers.arrays()].concat();
-            let calls = Calls::new(context, state);
+            let calls = Calls::new(context, Vec::new(), state);
             if let Type::Named(id) = contrib.ty {
                 let call = Constructor { name: Name::from("call"), payload: vec![Type::Named(calls.ty)] };
                 context.b.program_mut().types[id.0 as usize].constructors.push(call);
@@ -115,7 +115,15 @@ impl Backpropagation for Contrib {
         [vec![contribs], self.numbers.cells(context, &run.end, span)].concat()
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         self.add(context, state, &beside[0], &beside[1], cotangent, span)
     }
 
@@ -153,7 +161,7 @@ impl Backpropagation for Contrib {
             }
             if let Some(calls) = &self.calls {
                 let call = context.fresh("call", Type::Named(calls.ty));
-                let body = context.block(|context| calls.run(context, Atom::Var(call.var), at.clone(), state, span));
+                let body = context.block(|context| calls.run(context, Atom::Var(call.var), at.clone(), &[], state, span));
                 arms.push(Arm { tag: self.call_tag(), binders: vec![call], body });
             }
             context.b.push(Op::Match { scrutinee: contrib, arms, otherwise: None }, types, span)

@@ -17,23 +17,43 @@ use chadwick_source::{Name, Span};
 pub const NO_CALL: u32 = 0;
 
 impl Calls {
-    /// The type of calls and the function that runs their rules on a state.
-    pub(super) fn new(context: &mut Context, state: Vec<Type>) -> Calls {
+    /// The type of calls and the function that runs their rules on a state, with what the reverse pass has at hand besides.
+    pub(super) fn new(context: &mut Context, given: Vec<Type>, state: Vec<Type>) -> Calls {
         let types = &mut context.b.program_mut().types;
         let ty = TypeId(types.len() as u32);
         let none = Constructor { name: Name::from("none"), payload: Vec::new() };
         types.push(TypeDefinition { name: Name::from("call"), constructors: vec![none] });
         let mut params = vec![context.fresh("call", Type::Named(ty)), context.fresh("row", Type::I64)];
+        params.extend(given.iter().map(|ty| context.fresh("given", ty.clone())).collect::<Vec<Binder>>());
         params.extend(state.iter().map(|ty| context.fresh("state", ty.clone())).collect::<Vec<Binder>>());
         let function = context.reserve(Name::from("call_rule"), params, state, Span::default());
-        Calls { ty, function }
+        Calls { ty, function, given: given.len() }
     }
 
     /// Runs the rule of a call.
-    pub(super) fn run(&self, context: &mut Context, call: Atom, identity: Atom, state: &[Atom], span: Span) -> Vec<Atom> {
-        let args = [vec![call, identity], state.to_vec()].concat();
+    pub(super) fn run(
+        &self,
+        context: &mut Context,
+        call: Atom,
+        identity: Atom,
+        given: &[Atom],
+        state: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
+        let args = [vec![call, identity], given.to_vec(), state.to_vec()].concat();
         let types = state.iter().map(|atom| context.type_of(atom).any_sizes()).collect();
         context.b.push(Op::Call { function: self.function, args }, types, span)
+    }
+
+    /// Makes the function do this for each constructor; what is no call changes nothing.
+    pub(super) fn set_arms(&self, context: &mut Context, arms: Vec<Arm>, span: Span) {
+        let params = context.program().functions[self.function.0 as usize].params.clone();
+        let state = &params[2 + self.given..];
+        let types = state.iter().map(|param| param.ty.clone()).collect();
+        let otherwise = Some(super::plain_block(atoms_of(state)));
+        let op = Op::Match { scrutinee: Atom::Var(params[0].var), arms, otherwise };
+        let body: Block = context.block(|context| context.b.push(op, types, span));
+        context.b.program_mut().functions[self.function.0 as usize].body = body;
     }
 }
 
@@ -99,7 +119,9 @@ impl Dual<'_, '_> {
     /// The reverse pass through a call, in the function that all calls go through.
     fn add_arm(&mut self, calls: &Calls, custom: &Custom, site: Site, span: Span) {
         let params = self.context.program().functions[calls.function.0 as usize].params.clone();
-        let (number, cells) = (Atom::Var(params[1].var), atoms_of(&params[2..]));
+        let number = Atom::Var(params[1].var);
+        let (given, state_params) = params[2..].split_at(calls.given);
+        let (given, cells) = (atoms_of(given), atoms_of(state_params));
         let binders: Vec<Binder> = site.types.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
         let atoms = atoms_of(&binders);
         let (captures, rest) = atoms.split_at(site.counts[0]);
@@ -134,17 +156,12 @@ impl Dual<'_, '_> {
             let parts: Vec<Atom> = args.by_ref().take(count).collect();
             if *dual {
                 let parts = [parts, vec![cotangent.clone()]].concat();
-                state = self.walk(Walk::Seed, &ty, parts, state, &[], span).1;
+                state = self.walk(Walk::Seed, &ty, parts, state, &given, span).1;
             }
         }
         let body = self.context.b.pop_block(state);
         self.machinery.calls.push(Arm { tag: site.tag, binders, body });
-        let arms = self.machinery.calls.clone();
-        let types = params[2..].iter().map(|param| param.ty.clone()).collect();
-        let otherwise = Some(super::plain_block(atoms_of(&params[2..])));
-        let op = Op::Match { scrutinee: Atom::Var(params[0].var), arms, otherwise };
-        let body: Block = self.context.block(|context| context.b.push(op, types, span));
-        self.context.b.program_mut().functions[calls.function.0 as usize].body = body;
+        calls.set_arms(self.context, self.machinery.calls.clone(), span);
     }
 }
 

@@ -42,7 +42,7 @@ impl Delta {
             constructors.push(constructor(&format!("convert_{}_{}", from.name(), to.name()), vec![ty.clone()]));
         }
         types.push(TypeDefinition { name: Name::from("delta"), constructors });
-        let calls = numbers.calls.then(|| Calls::new(context, numbers.arrays()));
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), numbers.arrays()));
         if let (Some(calls), Type::Named(id)) = (&calls, &ty) {
             let call = Constructor { name: Name::from("call"), payload: vec![Type::Named(calls.ty)] };
             context.b.program_mut().types[id.0 as usize].constructors.push(call);
@@ -113,7 +113,7 @@ impl Delta {
             }
             if let Some(calls) = &self.calls {
                 let call = context.fresh("call", Type::Named(calls.ty));
-                let body = context.block(|context| calls.run(context, Atom::Var(call.var), binding.clone(), &cells, span));
+                let body = context.block(|context| calls.run(context, Atom::Var(call.var), binding.clone(), &[], &cells, span));
                 arms.push(Arm { tag: self.call_tag(), binders: vec![call], body });
             }
             let op = Op::Match { scrutinee: Atom::Var(term.var), arms, otherwise: None };
@@ -170,7 +170,15 @@ impl Backpropagation for Delta {
         self.numbers.cells(context, &run.end, span)
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         self.numbers.add_at(context, state, &beside[0], cotangent, span)
     }
 

@@ -13,10 +13,12 @@ mod cells;
 mod contrib;
 mod custom;
 mod delta;
+mod forks;
 mod map;
 mod mutable;
 mod naive;
 mod numbers;
+mod parallel;
 mod staged;
 mod structure;
 mod tape;
@@ -56,10 +58,12 @@ pub enum Rung {
     Tape,
     /// Terms with `let`, evaluated body first (Krawiec et al., section 7).
     Delta,
+    /// A tape for each task, so that what runs side by side is recorded and gone through backwards side by side (3.10).
+    Parallel,
 }
 
 impl Rung {
-    pub const ALL: [Rung; 9] = [
+    pub const ALL: [Rung; 10] = [
         Rung::Naive,
         Rung::Staged,
         Rung::Cayley,
@@ -69,6 +73,7 @@ impl Rung {
         Rung::Contrib,
         Rung::Tape,
         Rung::Delta,
+        Rung::Parallel,
     ];
 
     pub fn name(self) -> &'static str {
@@ -82,6 +87,7 @@ impl Rung {
             Rung::Contrib => "contrib",
             Rung::Tape => "tape",
             Rung::Delta => "delta",
+            Rung::Parallel => "parallel",
         }
     }
 
@@ -98,7 +104,17 @@ trait Backpropagation {
     /// The rows written while the program runs; `None` if none are.
     fn log(&self) -> Option<LogType>;
 
-    /// What every function is given besides the log, made for so many inputs.
+    /// Further logs, whose rows are numbered from one.
+    fn more_logs(&self) -> Vec<LogType> {
+        Vec::new()
+    }
+
+    /// All logs, as every function is given them.
+    fn all_logs(&self) -> Vec<LogType> {
+        self.log().into_iter().chain(self.more_logs()).collect()
+    }
+
+    /// What every function is given besides the logs, made for so many inputs.
     fn environment(&self, _context: &mut Context, _inputs: &Atom, _span: Span) -> Vec<Atom> {
         Vec::new()
     }
@@ -115,11 +131,33 @@ trait Backpropagation {
     /// What stands beside the result of an operation: its parts are the operands through which a cotangent passes, at least one.
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom>;
 
+    /// What the reverse pass needs of the program's run as a whole, made once for all cotangents.
+    fn survey(&self, _context: &mut Context, _run: &Run, _span: Span) -> Vec<Atom> {
+        Vec::new()
+    }
+
+    /// The log that the reverse pass keeps, and what it has at hand besides the state.
+    fn reverse_log(&self) -> Option<LogType> {
+        None
+    }
+
+    fn given(&self, _run: &Run, _log: &Atom) -> Vec<Atom> {
+        Vec::new()
+    }
+
     /// The state before any cotangent.
     fn start(&self, context: &mut Context, run: &Run, span: Span) -> Vec<Atom>;
 
     /// The state with a cotangent for the scalar that this stands beside.
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom>;
+    fn contribute(
+        &self,
+        context: &mut Context,
+        given: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom>;
 
     /// Passes all cotangents back to the inputs.
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom>;
@@ -142,6 +180,16 @@ trait Backpropagation {
         self.input(context, environment, identity, span)
     }
 
+    /// How what runs side by side is recorded; `None` if it is not.
+    fn forks(&self) -> Option<forks::Forks> {
+        None
+    }
+
+    /// Arms of the function that runs calls, if there are some from the start.
+    fn first_arms(&self) -> Vec<Arm> {
+        Vec::new()
+    }
+
     /// The cotangent of a result of a call when the call's turn has come.
     fn collected(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
         self.lookup(context, state, identity, span)
@@ -153,6 +201,8 @@ trait Backpropagation {
 struct Calls {
     ty: TypeId,
     function: FunctionId,
+    /// How many parameters the function has between the call and the state.
+    given: usize,
 }
 
 /// Takes so many identities for scalars that contribute nothing themselves.
@@ -170,14 +220,21 @@ fn next_identity(context: &mut Context, handle: &Atom, span: Span) -> Atom {
 }
 
 /// What is known when the program has run.
+#[derive(Clone)]
 struct Run {
     /// How many scalars the input has.
     inputs: Atom,
     environment: Vec<Atom>,
-    /// The log, closed.
+    /// The logs, closed.
     columns: Vec<Atom>,
+    /// The next number of each log without columns.
+    counts: Vec<Atom>,
     /// The first identity that nobody has.
     end: Atom,
+    /// What the rung made of it.
+    survey: Vec<Atom>,
+    /// What the reverse pass has at hand.
+    given: Vec<Atom>,
 }
 
 /// A rung for certain numbers, with the types that it needs, and all that was made with it.
@@ -186,8 +243,8 @@ pub(crate) struct Machinery {
     /// Which rung it is.
     name: Rung,
     rung: Rc<dyn Backpropagation>,
-    /// Functions by which arguments have something beside them and which results are wanted so.
-    functions: FxHashMap<(FunctionId, Vec<bool>, Vec<bool>), FunctionId>,
+    /// Functions by which arguments have something beside them, which results are wanted so, and whether they fork.
+    functions: FxHashMap<(FunctionId, Vec<bool>, Vec<bool>, bool), FunctionId>,
     types: FxHashMap<TypeId, TypeId>,
     walks: FxHashMap<(Walk, Type), FunctionId>,
     /// The reverse pass through each place where a function with a rule is called.
@@ -208,12 +265,13 @@ impl Machinery {
             Rung::Single => Rc::new(mutable::Mutable::new(shared, context, false)),
             Rung::Contrib => Rc::new(contrib::Contrib::new(shared, context)),
             Rung::Delta => Rc::new(delta::Delta::new(shared, context)),
+            Rung::Parallel => Rc::new(parallel::Parallel::new(shared, context)),
         };
         Machinery {
             numbers,
             name: rung,
+            calls: machinery.first_arms(),
             rung: machinery,
-            calls: Vec::new(),
             functions: FxHashMap::default(),
             types: FxHashMap::default(),
             walks: FxHashMap::default(),
@@ -303,9 +361,9 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
         inputs = counted.1.into_iter().next().unwrap_or(Atom::i64(0));
     }
     let environment = dual.machinery.rung.environment(dual.context, &inputs, span);
-    let log = dual.machinery.rung.log();
-    let handle = log.clone().map(|log| dual.context.fresh("tape", Type::Log(log.into())));
-    dual.environment = handle.iter().map(|handle| Atom::Var(handle.var)).chain(environment.clone()).collect();
+    let logs = dual.machinery.rung.all_logs();
+    let handles: Vec<Binder> = logs.iter().map(|log| dual.context.fresh("tape", Type::Log(log.clone().into()))).collect();
+    dual.environment = atoms_of(&handles).into_iter().chain(environment.clone()).collect();
     dual.context.b.push_block();
     let mut next = Atom::i64(1);
     for (param, _) in lambda.params.iter().zip(&active_params).filter(|(_, active)| **active) {
@@ -321,35 +379,25 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
     }
     let mut values = dual.atoms(&lambda.body.results, &flags, span);
     // A log without columns does not say how many rows it had.
-    let counts = log.as_ref().is_some_and(|log| log.columns().is_empty());
-    if let (true, Some(handle)) = (counts, &handle) {
-        let op = Op::Log { handle: Atom::Var(handle.var), indices: Vec::new(), values: Vec::new() };
-        values.push(dual.context.emit_one(op, span));
+    let uncounted: Vec<&Binder> = handles.iter().zip(&logs).filter(|(_, log)| log.columns().is_empty()).map(|it| it.0).collect();
+    for handle in &uncounted {
+        values.push(next_identity(dual.context, &Atom::Var(handle.var), span));
     }
-    let types: Vec<Type> = values.iter().map(|value| dual.context.type_of(value)).collect();
     let body = dual.context.b.pop_block(values);
-    let (columns, values, end) = match (handle, log) {
-        (Some(handle), Some(log)) => {
-            let start = dual.context.i64_op(chadwick_core::BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
-            let columns = log.columns();
-            let count = columns.len();
-            let types = [columns, types.iter().map(Type::any_sizes).collect()].concat();
-            let mut all = dual.context.b.push(Op::WithLog { handle, start: start.clone(), body }, types, span);
-            let mut values = all.split_off(count);
-            let end = match all.first().cloned() {
-                None => values.pop().unwrap_or(Atom::i64(0)),
-                Some(array) => {
-                    let rows = dual.context.emit_one(Op::Dim { array, axis: 0 }, span);
-                    dual.context.i64_op(chadwick_core::BinaryOp::Add, rows, start, span)
-                }
-            };
-            (all, values, end)
+    let first = dual.context.i64_op(chadwick_core::BinaryOp::Add, inputs.clone(), Atom::i64(1), span);
+    let starts = std::iter::once(first.clone()).chain(std::iter::repeat(Atom::i64(1)));
+    let opened: Vec<(Binder, Atom)> = handles.iter().cloned().zip(starts).collect();
+    let (columns, mut values) = with_logs(dual.context, opened, body, span);
+    let counts = values.split_off(values.len() - uncounted.len());
+    let end = match (logs.first().is_some_and(|log| !log.columns().is_empty()), columns.first(), counts.first()) {
+        (true, Some(array), _) => {
+            let rows = dual.context.emit_one(Op::Dim { array: array.clone(), axis: 0 }, span);
+            dual.context.i64_op(chadwick_core::BinaryOp::Add, rows, first, span)
         }
-        _ => {
-            body.statements.into_iter().for_each(|statement| dual.context.push_statement(statement));
-            (Vec::new(), body.results, Atom::i64(0))
-        }
+        (_, _, count) => count.cloned().unwrap_or(Atom::i64(0)),
     };
+    let mut run = Run { inputs, environment, columns, counts, end, survey: Vec::new(), given: Vec::new() };
+    run.survey = dual.machinery.rung.survey(dual.context, &run, span);
     let mut values = values.into_iter();
     let (mut results, mut dual_results) = (Vec::new(), Vec::new());
     for (result, flag) in lambda.body.results.iter().zip(&flags) {
@@ -364,7 +412,31 @@ fn forward(context: &mut Context, machinery: &mut Machinery, lambda: &Lambda, sp
         results.extend(dual.walk(Walk::Plain, &ty, parts.clone(), Vec::new(), &[], span).0);
         dual_results.push(Some(parts));
     }
-    Forward { run: Run { inputs, environment, columns, end }, results, dual_results, active: active_params }
+    Forward { run, results, dual_results, active: active_params }
+}
+
+/// Runs a block with open logs, each with its handle and the number of its first row; returns all columns and the block's results.
+fn with_logs(context: &mut Context, mut logs: Vec<(Binder, Atom)>, body: Block, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+    let Some((handle, start)) = logs.pop() else {
+        body.statements.into_iter().for_each(|statement| context.push_statement(statement));
+        return (Vec::new(), body.results);
+    };
+    let Type::Log(log) = &handle.ty else { return (Vec::new(), body.results) };
+    let own = log.columns();
+    let values: Vec<Type> = body.results.iter().map(|result| context.type_of(result).any_sizes()).collect();
+    let (count, types) = (own.len(), [own, values].concat());
+    let op = Op::WithLog { handle, start, body };
+    if logs.is_empty() {
+        let mut all = context.b.push(op, types, span);
+        let values = all.split_off(count);
+        return (all, values);
+    }
+    // The columns of logs inside come first among the results of those outside.
+    let body = context.block(|context| context.b.push(op, types, span));
+    let (mut columns, mut values) = with_logs(context, logs, body, span);
+    let rest = values.split_off(count);
+    columns.extend(values);
+    (columns, rest)
 }
 
 /// Emits the reverse pass for one cotangent; returns the cotangents of the parameters.
@@ -377,7 +449,11 @@ fn backward(
     span: Span,
 ) -> Vec<Atom> {
     let mut dual = Dual::new(context, machinery, Default::default());
-    let mut state = dual.machinery.rung.start(dual.context, &forward.run, span);
+    let handle = dual.machinery.rung.reverse_log().map(|log| dual.context.fresh("sent", Type::Log(log.into())));
+    let given = handle.as_ref().map(|handle| dual.machinery.rung.given(&forward.run, &Atom::Var(handle.var)));
+    let run = Run { given: given.unwrap_or_default(), ..forward.run.clone() };
+    dual.context.b.push_block();
+    let mut state = dual.machinery.rung.start(dual.context, &run, span);
     for ((result, parts), seed) in forward.results.iter().zip(&forward.dual_results).zip(seeds) {
         let ty = dual.context.type_of(result);
         if !dual.context.carries(&ty) {
@@ -386,10 +462,13 @@ fn backward(
         dual.context.check_seed(result, seed, "cotangent", span);
         if let Some(parts) = parts {
             let inputs = [parts.clone(), vec![seed.clone()]].concat();
-            state = dual.walk(Walk::Seed, &ty, inputs, state, &[], span).1;
+            state = dual.walk(Walk::Seed, &ty, inputs, state, &run.given, span).1;
         }
     }
-    let state = dual.machinery.rung.resolve(dual.context, &forward.run, state, span);
+    let state = dual.machinery.rung.resolve(dual.context, &run, state, span);
+    let body = dual.context.b.pop_block(state);
+    let logs = handle.into_iter().map(|handle| (handle, Atom::i64(0))).collect();
+    let (_, state) = with_logs(dual.context, logs, body, span);
     let mut next = Atom::i64(1);
     let mut cotangents = Vec::new();
     for (param, active) in lambda.params.iter().zip(&forward.active) {

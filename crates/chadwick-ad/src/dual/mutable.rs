@@ -32,7 +32,7 @@ impl Mutable {
         let payload = vec![Type::Function(function.clone().into())];
         context.b.program_mut().types[id.0 as usize].constructors =
             vec![Constructor { name: Name::from("backpropagator"), payload }];
-        let calls = numbers.calls.then(|| Calls::new(context, function.results.clone()));
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), function.results.clone()));
         Mutable { numbers, apart, cell, function, calls }
     }
 
@@ -107,7 +107,15 @@ impl Backpropagation for Mutable {
         [inputs, vec![functions], self.numbers.cells(context, &run.end, span)].concat()
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         self.stage(context, state, beside, cotangent, span)
     }
 
@@ -138,7 +146,7 @@ impl Backpropagation for Mutable {
         skip_identities(context, &environment[0], results, span);
         let own = identity.clone();
         let cell = self.boxed(context, span, |context, _, state| match &self.calls {
-            Some(calls) => calls.run(context, call, own, state, span),
+            Some(calls) => calls.run(context, call, own, &[], state, span),
             None => state.to_vec(),
         });
         vec![identity, cell]

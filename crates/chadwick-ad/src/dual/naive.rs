@@ -68,7 +68,15 @@ impl Backpropagation for Naive {
         run.environment.clone()
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         let own = apply(context, &beside[0], cotangent.to_vec(), span);
         self.numbers.add(context, state, &own, span)
     }

@@ -109,7 +109,15 @@ impl Backpropagation for Staged {
         [run.environment.clone(), vec![self.map.empty(context, span)]].concat()
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         stage(context, &self.map, state, beside, cotangent, span)
     }
 
@@ -157,7 +165,7 @@ impl Cayley {
         };
         let map = Map::new(Rc::clone(&numbers), context, |map| vec![Type::Function(make(map).into())]);
         let function = make(&map.ty);
-        let calls = numbers.calls.then(|| Calls::new(context, function.results.clone()));
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), function.results.clone()));
         Cayley { numbers, map, sparse, function, calls }
     }
 
@@ -219,7 +227,15 @@ impl Backpropagation for Cayley {
         [collected, vec![self.map.empty(context, span)]].concat()
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         stage(context, &self.map, state, beside, cotangent, span)
     }
 
@@ -246,7 +262,7 @@ impl Backpropagation for Cayley {
         skip_identities(context, &environment[0], results, span);
         let identity = own.clone();
         let function = self.updater(context, span, |context, _, state| match &self.calls {
-            Some(calls) => calls.run(context, call, identity, state, span),
+            Some(calls) => calls.run(context, call, identity, &[], state, span),
             None => state.to_vec(),
         });
         vec![own, function]

@@ -24,7 +24,7 @@ pub enum Walk {
     Inject,
     /// Takes away what stands beside the scalars.
     Plain,
-    /// Takes the parts of a value and a cotangent for it; threads the state.
+    /// Takes the parts of a value and a cotangent for it; threads the state, and is given what the reverse pass has at hand besides.
     Seed,
     /// Threads the next identity; reads the cotangents of inputs from the state that is given.
     Rebuild,
@@ -209,12 +209,12 @@ impl Dual<'_, '_> {
             Walk::Seed => {
                 let (beside, seed) = (&parts[1..parts.len() - 1], parts[parts.len() - 1].clone());
                 let cotangent = numbers.as_numbers(context, seed, prim, span);
-                let state = rung.contribute(context, &thread, beside, &cotangent, span);
+                let state = rung.contribute(context, given, &thread, beside, &cotangent, span);
                 (Vec::new(), state)
             }
             Walk::Results => {
                 let after = next();
-                let environment = usize::from(rung.log().is_some()) + rung.environment_types().len();
+                let environment = rung.all_logs().len() + rung.environment_types().len();
                 let (environment, call) = given.split_at(environment);
                 let beside = rung.result(context, environment, call, thread[0].clone(), span);
                 ([parts, beside].concat(), after)

@@ -28,7 +28,7 @@ const FIRST_CONVERSION: i64 = 2;
 
 impl Tape {
     pub fn new(numbers: Rc<Numbers>, context: &mut Context) -> Tape {
-        let calls = numbers.calls.then(|| Calls::new(context, numbers.arrays()));
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), numbers.arrays()));
         Tape { numbers, calls }
     }
 
@@ -104,7 +104,7 @@ impl Tape {
         let Some((from, to)) = self.numbers.conversions.get(conversion) else {
             let Some(calls) = &self.calls else { return cells.to_vec() };
             let Some(call) = row.call.clone() else { return cells.to_vec() };
-            return calls.run(context, call, row.number.clone(), cells, span);
+            return calls.run(context, call, row.number.clone(), &[], cells, span);
         };
         let code = Atom::i64(FIRST_CONVERSION + conversion as i64);
         let condition = context.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![row.kind.clone(), code], span);
@@ -176,7 +176,15 @@ impl Backpropagation for Tape {
         self.numbers.cells(context, &run.end, span)
     }
 
-    fn contribute(&self, context: &mut Context, state: &[Atom], beside: &[Atom], cotangent: &[Atom], span: Span) -> Vec<Atom> {
+    fn contribute(
+        &self,
+        context: &mut Context,
+        _: &[Atom],
+        state: &[Atom],
+        beside: &[Atom],
+        cotangent: &[Atom],
+        span: Span,
+    ) -> Vec<Atom> {
         self.numbers.add_at(context, state, &beside[0], cotangent, span)
     }
 

@@ -31,15 +31,17 @@ pub enum Form {
 pub struct Dual<'c, 'p> {
     pub context: &'c mut Context<'p>,
     pub machinery: &'c mut Machinery,
-    active: FxHashSet<Var>,
+    pub(super) active: FxHashSet<Var>,
     forms: FxHashMap<Var, Form>,
     /// What the rung gave this function.
     pub environment: Vec<Atom>,
+    /// Whether what runs side by side is recorded side by side, if the rung can do that.
+    pub forking: bool,
 }
 
 impl<'c, 'p> Dual<'c, 'p> {
     pub fn new(context: &'c mut Context<'p>, machinery: &'c mut Machinery, active: FxHashSet<Var>) -> Self {
-        Dual { context, machinery, active, forms: FxHashMap::default(), environment: Vec::new() }
+        Dual { context, machinery, active, forms: FxHashMap::default(), environment: Vec::new(), forking: true }
     }
 
     /// Says of which parts a variable is made now.
@@ -132,7 +134,7 @@ impl<'c, 'p> Dual<'c, 'p> {
         all
     }
 
-    fn block(&mut self, block: &Block, flags: &[bool]) -> Block {
+    pub(super) fn block(&mut self, block: &Block, flags: &[bool]) -> Block {
         self.context.b.push_block();
         self.statements(block);
         let results = self.atoms(&block.results, flags, Span::default());
@@ -146,12 +148,12 @@ impl<'c, 'p> Dual<'c, 'p> {
         });
     }
 
-    fn push(&mut self, binders: Vec<Binder>, op: Op, span: Span) {
+    pub(super) fn push(&mut self, binders: Vec<Binder>, op: Op, span: Span) {
         self.context.push_statement(Statement { binders, op, span });
     }
 
     /// A parallel form, or a loop if it logs something.
-    fn push_form(&mut self, binders: Vec<Binder>, op: Op, span: Span) {
+    pub(super) fn push_form(&mut self, binders: Vec<Binder>, op: Op, span: Span) {
         if !self.context.uses_log(&op) {
             self.push(binders, op, span);
             return;
@@ -236,11 +238,17 @@ impl<'c, 'p> Dual<'c, 'p> {
                 self.push(binders, Op::Construct { ty, tag: *tag, args }, span);
             }
             Op::Call { function, args } => self.call(statement, *function, args),
+            Op::Build { space, body, inner } if self.forks_form(space, body) => {
+                self.fork_build(statement, space, body, inner, &flags);
+            }
             Op::Build { space, body, inner } => {
                 let body = self.block(body, &flags);
                 let inner = self.repeated(inner, &statement.binders, &flags);
                 let binders = self.binders(&statement.binders, &flags);
                 self.push_form(binders, Op::Build { space: space.clone(), body, inner }, span);
+            }
+            Op::Reduce { space, op, neutral, body, .. } if self.forks_form(space, body) => {
+                self.fork_reduce(statement, space, op, neutral, body);
             }
             Op::Reduce { space, op, neutral, body, commutative } => {
                 let flags = self.folded_flags(op, &statement.binders);
@@ -278,6 +286,7 @@ impl<'c, 'p> Dual<'c, 'p> {
             | Op::Concat { .. }
             | Op::Dim { .. } => self.view(statement),
             Op::Loop(parts) => self.loop_statement(statement, parts),
+            Op::Par { left, right } if self.forks().is_some() => self.fork(statement, left, right, &flags),
             Op::Par { left, right } => {
                 let (first, second) = flags.split_at(left.results.len().min(flags.len()));
                 let op = Op::Par { left: self.block(left, first), right: self.block(right, second) };
@@ -336,7 +345,7 @@ impl<'c, 'p> Dual<'c, 'p> {
     }
 
     /// One entry per part of each flagged binder.
-    fn repeated(&mut self, inner: &[Vec<Size>], binders: &[Binder], flags: &[bool]) -> Vec<Vec<Size>> {
+    pub(super) fn repeated(&mut self, inner: &[Vec<Size>], binders: &[Binder], flags: &[bool]) -> Vec<Vec<Size>> {
         let mut all = Vec::new();
         for ((sizes, binder), flag) in inner.iter().zip(binders).zip(flags) {
             let count = if *flag { self.dual_type(&binder.ty).len() } else { 1 };
@@ -346,7 +355,7 @@ impl<'c, 'p> Dual<'c, 'p> {
     }
 
     /// A component of a fold has something beside it if the result or an operand of the operator has.
-    fn folded_flags(&self, op: &Lambda, binders: &[Binder]) -> Vec<bool> {
+    pub(super) fn folded_flags(&self, op: &Lambda, binders: &[Binder]) -> Vec<bool> {
         let count = binders.len();
         let is_active = |binder: Option<&Binder>| binder.is_some_and(|binder| self.is_active(binder));
         (0..count)
@@ -357,7 +366,7 @@ impl<'c, 'p> Dual<'c, 'p> {
             .collect()
     }
 
-    fn folded(
+    pub(super) fn folded(
         &mut self,
         flags: &[bool],
         op: &Lambda,
@@ -480,7 +489,7 @@ impl<'c, 'p> Dual<'c, 'p> {
 
     /// The function on arguments with something beside those that are masked.
     fn function(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> FunctionId {
-        let key = (function, mask.to_vec(), wanted.to_vec());
+        let key = (function, mask.to_vec(), wanted.to_vec(), self.forking);
         if let Some(known) = self.machinery.functions.get(&key) {
             return *known;
         }
@@ -497,14 +506,16 @@ impl<'c, 'p> Dual<'c, 'p> {
         for (ty, wanted) in lambda.results.iter().zip(wanted) {
             types.extend(if *wanted { self.dual_type(ty) } else { vec![ty.clone()] });
         }
-        let handles = self.machinery.rung.log().map(|log| Type::Log(log.into()));
+        let handles = self.machinery.rung.all_logs().into_iter().map(|log| Type::Log(log.into()));
         let environment: Vec<Binder> =
-            handles.into_iter().chain(self.machinery.rung.environment_types()).map(|ty| self.context.fresh("tape", ty)).collect();
+            handles.chain(self.machinery.rung.environment_types()).map(|ty| self.context.fresh("tape", ty)).collect();
         let name = Name::from(format!("{}_dual", source.name));
         let target = self.context.reserve(name, Vec::new(), types, source.span);
         self.machinery.functions.insert(key, target);
+        let forking = self.forking;
         let mut inner = Dual::new(self.context, self.machinery, active);
         inner.environment = atoms_of(&environment);
+        inner.forking = forking;
         let params = inner.binders(&lambda.params, mask);
         // Callers in this very function must know what it takes.
         inner.context.b.program_mut().functions[target.0 as usize].params = [environment, params].concat();

@@ -1,5 +1,6 @@
 //! Loop IR as C text.
 
+mod forks;
 mod lanes;
 mod parallel;
 mod prims;
@@ -18,6 +19,7 @@ use std::fmt::Write;
 
 const RUNTIME: &str = include_str!("../../rts/runtime.h");
 const THREADS: &str = include_str!("../../rts/threads.h");
+const FORKS: &str = include_str!("../../rts/forks.h");
 const SCALARS: &str = include_str!("../../rts/scalars.h");
 const MATH: &str = include_str!("../../rts/math.h");
 const CONTRACTION: &str = include_str!("../../rts/contraction.h");
@@ -79,6 +81,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let _ = writeln!(out, "#define CW_WORKER_STACK ((size_t){} << 20)", if deep { 64 << 10 } else { 8 });
     out.push_str(RUNTIME);
     out.push_str(THREADS);
+    out.push_str(FORKS);
     out.push_str(SCALARS);
     out.push_str(MATH);
     let contracted: Vec<&str> = ["f32", "f64"]
@@ -140,7 +143,7 @@ pub(super) fn type_name(ty: &Ty, layouts: &Layouts) -> String {
         Ty::Sum(id) => sums::name(*id, layouts),
         Ty::Array(elem, rank) => sums::array_name(*elem, *rank, layouts),
         Ty::Place(inner) => format!("{} *", type_name(inner, layouts)),
-        Ty::Log => String::from("cw_rows *"),
+        Ty::Log | Ty::Counter => String::from("cw_rows *"),
     }
 }
 
@@ -182,9 +185,14 @@ impl Printer<'_> {
     /// The columns of a log grow together, so one test per row is enough.
     fn append(&mut self, log: &Exp, row: Local, values: &[(Elem, Exp)], site: SiteId) {
         let log = self.exp(log);
+        if values.is_empty() {
+            let declared = self.declare(row);
+            self.line(&format!("{declared} = {log}->start + cw_count(ctx, &{log}->count, 1) - 1;"));
+            return;
+        }
         let sizes: Vec<String> = values.iter().map(|(elem, _)| format!("sizeof({})", elem_name(*elem, self.layouts))).collect();
         let count = sizes.len();
-        let sizes = if sizes.is_empty() { String::from("0") } else { sizes.join(", ") };
+        let sizes = sizes.join(", ");
         self.line(&format!(
             "if (cw_unlikely({log}->count == {log}->room) && cw_grow_rows(ctx, {log}, {count}, (const int64_t[]){{{sizes}}})) {}",
             self.failure(site, "CW_MEMORY")
@@ -388,6 +396,7 @@ impl Printer<'_> {
                 self.for_loop(*index, "0", &bound, body, mark);
             }
             Stm::Parallel(parallel) => self.parallel(parallel),
+            Stm::Fork(fork) => self.fork(fork),
             Stm::Forever(body) => {
                 self.line("for (;;) {");
                 self.nested(body);
@@ -624,6 +633,7 @@ impl Printer<'_> {
                 Stm::Declare(declared) => *declared == local,
                 Stm::For { body, .. } | Stm::Forever(body) => inside(body, local),
                 Stm::Parallel(parallel) => inside(&parallel.body, local),
+                Stm::Fork(fork) => inside(&fork.left, local) || inside(&fork.right, local),
                 Stm::If { then, otherwise, .. } => inside(then, local) || inside(otherwise, local),
                 Stm::Switch { cases, otherwise, .. } => {
                     cases.iter().any(|(_, stms)| inside(stms, local)) || inside(otherwise, local)

@@ -27,11 +27,11 @@ impl Printer<'_> {
                 self.indent -= 1;
                 self.line("} else {");
                 self.indent += 1;
-                self.run_chunks(&name, parallel, &bound);
+                self.run_chunks(&name, parallel, &bound, &work);
                 self.indent -= 1;
                 self.line("}");
             }
-            false => self.run_chunks(&name, parallel, &bound),
+            false => self.run_chunks(&name, parallel, &bound, &work),
         }
         self.indent -= 1;
         self.line("}");
@@ -91,7 +91,7 @@ impl Printer<'_> {
         self.chunks.push_str(&text);
     }
 
-    fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str) {
+    fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str, work: &str) {
         self.line(&format!("struct {name} loop;"));
         for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
             let name = self.name(*local);
@@ -107,7 +107,8 @@ impl Printer<'_> {
             self.line(&format!("loop.own_{name} = ({elem} *)(own_{name} + 1);"));
         }
         self.state_depth();
-        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound})) {}", self.leave("1")));
+        let work = format!("cw_saturated_times({bound}, {work})");
+        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound}, {work})) {}", self.leave("1")));
         self.restore_depth();
         for (combine, total) in &parallel.totals {
             let (name, prim) = (self.name(*total), self.scalar_type(*total));

@@ -86,6 +86,15 @@ impl<'p> Emitter<'_, 'p> {
             }
             Op::Loop(the_loop) => self.repeat(statement, the_loop, deaths),
             Op::Assert { condition, message } => self.assertion(condition, message),
+            Op::Par { left, right } if takes_long(left) && takes_long(right) => {
+                let mut first = [self.branch(left, at_entry(deaths, 0), |_| {})];
+                let mut second = [self.branch(right, at_entry(deaths, 1), |_| {})];
+                let (own, others) = binders.split_at(left.results.len().min(binders.len()));
+                self.join(own, &mut first);
+                self.join(others, &mut second);
+                let [left, right] = [first, second].map(|[branch]| branch.stms);
+                self.push(Stm::Fork(Box::new(Fork { left, right, connections: None })));
+            }
             Op::Par { left, right } => {
                 self.release_roots(at_entry(deaths, 0));
                 let mut values = self.inline(left);
@@ -831,5 +840,14 @@ fn is_written(block: &Block, array: Var) -> bool {
             carries.filter(|(initial, _)| **initial == array).any(|(_, carry)| is_written(&inner.body, carry.var))
         }
         _ => false,
+    })
+}
+
+/// Whether a block has a loop or a call in it, so that somebody else might do it.
+fn takes_long(block: &Block) -> bool {
+    block.statements.iter().any(|statement| match &statement.op {
+        Op::Call { .. } | Op::Loop(_) => true,
+        Op::Build { .. } | Op::Reduce { .. } | Op::Scan { .. } | Op::Hist { .. } | Op::Scatter { .. } => true,
+        op => crate::liveness::running_scopes(op).iter().any(|scope| takes_long(scope.block)),
     })
 }

@@ -11,7 +11,8 @@ impl<'p> Emitter<'_, 'p> {
     pub(super) fn with_log(&mut self, statement: &'p Statement, handle: &Binder, start: &Atom, body: &'p Block, deaths: &Deaths) {
         let name = self.var_name(handle.var);
         let start = self.scalar(start);
-        let log = self.local(&name, Ty::Log);
+        let ty = self.shared.layouts.ty(&handle.ty);
+        let log = self.local(&name, ty);
         let types = match &handle.ty {
             Type::Log(log) => log.columns(),
             _ => Vec::new(),

@@ -54,6 +54,7 @@ impl<'p> Emitter<'_, 'p> {
             Stm::Call { function, .. } => self.shared.recursive[*function],
             Stm::For { body, .. } | Stm::Forever(body) => body.iter().any(|stm| self.recurs(stm)),
             Stm::Parallel(parallel) => parallel.body.iter().any(|stm| self.recurs(stm)),
+            Stm::Fork(fork) => fork.left.iter().chain(&fork.right).any(|stm| self.recurs(stm)),
             Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).any(|stm| self.recurs(stm)),
             Stm::Switch { cases, otherwise, .. } => {
                 cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).any(|stm| self.recurs(stm))
@@ -281,7 +282,7 @@ fn every_sixteenth(index: Local, stm: Stm) -> Stm {
 /// Whether a statement takes a bounded time.
 fn is_short(stm: &Stm) -> bool {
     match stm {
-        Stm::For { .. } | Stm::Parallel(_) | Stm::Forever(_) | Stm::Call { .. } => false,
+        Stm::For { .. } | Stm::Parallel(_) | Stm::Fork(_) | Stm::Forever(_) | Stm::Call { .. } => false,
         Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).all(is_short),
         Stm::Switch { cases, otherwise, .. } => cases.iter().flat_map(|(_, stms)| stms).chain(otherwise).all(is_short),
         _ => true,

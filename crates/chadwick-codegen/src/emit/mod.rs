@@ -323,7 +323,8 @@ impl<'p> Emitter<'_, 'p> {
                 }
             }),
             Type::Log(_) => {
-                let local = self.local(&name, Ty::Log);
+                let ty = self.shared.layouts.ty(&param.ty);
+                let local = self.local(&name, ty);
                 params.push(local);
                 Value::Handle(Handle::Log(Exp::Local(local)))
             }

@@ -69,18 +69,27 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
     report.assert_meaningful();
 }
 
+/// The rungs of dual numbers that are meant for use.
+const DUAL_NUMBERS: [Engine; 2] = [Engine::Dual(Rung::Tape), Engine::Dual(Rung::Parallel)];
+
 #[test]
 fn dual_numbers_agree_with_the_interpreter_exactly_in_wrapping_integers() {
-    let tape = Engine::Dual(Rung::Tape);
-    check_programs(Element::I64, programs(60), &|program, report| engine_agrees::<i64>(tape, program, Element::I64, report))
+    for engine in DUAL_NUMBERS {
+        check_programs(Element::I64, programs(60), &|program, report| {
+            engine_agrees::<i64>(engine, program, Element::I64, report)
+        })
         .assert_meaningful();
+    }
 }
 
 #[test]
 fn dual_numbers_agree_with_the_interpreter_in_floats() {
-    let tape = Engine::Dual(Rung::Tape);
-    check_programs(Element::F64, programs(60), &|program, report| engine_agrees::<f64>(tape, program, Element::F64, report))
+    for engine in DUAL_NUMBERS {
+        check_programs(Element::F64, programs(60), &|program, report| {
+            engine_agrees::<f64>(engine, program, Element::F64, report)
+        })
         .assert_meaningful();
+    }
 }
 
 /// What the engine of linear maps does not take. Arrays whose size depends on data are made by scans and scatters.

@@ -1,0 +1,80 @@
+//! Two blocks that may run at the same time: a function for each, and a structure with what they read and set.
+
+use super::Printer;
+use crate::ir::*;
+use std::fmt::Write;
+
+impl Printer<'_> {
+    pub(super) fn fork(&mut self, fork: &Fork) {
+        let Some(connections) = &fork.connections else {
+            for stms in [&fork.left, &fork.right] {
+                self.line("{");
+                self.nested(stms);
+                self.line("}");
+            }
+            return;
+        };
+        let name = format!("{}_fork{}", self.function.name, self.chunks_count);
+        self.chunks_count += 1;
+        let mut fields: Vec<Local> =
+            connections.iter().flat_map(|own| own.captured.iter().chain(&own.assigned)).copied().collect();
+        fields.sort_unstable();
+        fields.dedup();
+        self.fork_structure(&name, &fields);
+        for (side, own, stms) in [("left", &connections[0], &fork.left), ("right", &connections[1], &fork.right)] {
+            self.side_function(&format!("{name}_{side}"), &name, own, stms);
+        }
+        self.line("{");
+        self.indent += 1;
+        self.line(&format!("struct {name} fork;"));
+        for local in connections.iter().flat_map(|own| &own.captured) {
+            let name = self.name(*local);
+            self.line(&format!("fork.{name} = {name};"));
+        }
+        self.state_depth();
+        self.line(&format!("if (cw_fork(ctx, {name}_left, &fork, {name}_right, &fork)) {}", self.leave("1")));
+        self.restore_depth();
+        for local in connections.iter().flat_map(|own| &own.assigned) {
+            let name = self.name(*local);
+            self.line(&format!("{name} = fork.{name};"));
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn fork_structure(&mut self, name: &str, fields: &[Local]) {
+        let mut text = format!("struct {name} {{\n  char unused;\n");
+        for local in fields {
+            let _ = writeln!(text, "  {};", self.declare(*local));
+        }
+        text.push_str("};\n\n");
+        self.chunks.push_str(&text);
+    }
+
+    /// The function for one side, in front of the function that has the fork.
+    fn side_function(&mut self, name: &str, structure: &str, own: &Connections, stms: &[Stm]) {
+        let outer = std::mem::take(self.out);
+        let returns = self.returns.take();
+        let depth = std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH);
+        let indent = std::mem::replace(&mut self.indent, 1);
+        let _ = writeln!(self.out, "static int {name}(cw_context *ctx, void *data) {{\n  struct {structure} *fork = data;");
+        for local in &own.captured {
+            let (declared, name) = (self.declare(*local), self.name(*local));
+            self.line(&format!("{declared} = fork->{name};"));
+        }
+        for local in &own.assigned {
+            self.stm(&Stm::Declare(*local));
+        }
+        self.stms(stms);
+        for local in &own.assigned {
+            let name = self.name(*local);
+            self.line(&format!("fork->{name} = {name};"));
+        }
+        self.line("return 0;");
+        self.out.push_str("}\n\n");
+        let text = std::mem::replace(self.out, outer);
+        (self.returns, self.depth) = (returns, depth);
+        self.indent = indent;
+        self.chunks.push_str(&text);
+    }
+}

@@ -1,0 +1,221 @@
+//! Computations side by side: the same bits for any number of threads, the error of the left side first, and derivatives that fork and join
+//! where the program does.
+
+mod work;
+
+use chadwick::compile::{Engine, Rung};
+use chadwick::{Backend, NativeOptions, Program, Value};
+use work::{assert_near, run, source};
+
+const THREADS: [usize; 3] = [1, 2, 4];
+
+fn native(program: &Program, threads: usize) -> Program {
+    program.with_backend(Backend::Native(NativeOptions { strict: false, quick: true, threads })).expect("native code")
+}
+
+fn call(program: &Program, entry: &str, args: &[Value]) -> Vec<f64> {
+    run(program, entry, args).0
+}
+
+const VALUES: &str = r"
+type rec tree = #leaf f64 | #node tree tree
+type rec list = #nil | #cons f64 list
+
+def rec grow (d: i64) (x: f64): tree =
+  if d == 0 then #leaf x else let (a, b) = par (grow (d - 1) (x * 0.5)) (grow (d - 1) (x + 1)) in #node a b
+def rec total (t: tree): f64 =
+  match t case #leaf x -> f64.sin x case #node l r -> let (a, b) = par (total l) (total r) in a * 0.5 + b
+entry trees (d: i64) (x: f64) = total (grow d x)
+
+-- Both sides read an array, and one of them could change it in place if it were alone.
+def rec sums [n] (d: i64) (xs: [n]f64): f64 =
+  if d == 0 then f64.sum xs
+  else let (a, b) = par (sums (d - 1) (map (* 1.5) xs)) (sums (d - 1) (copy xs with [d % n] = f64.i64 d)) in a - 0.5 * b
+entry arrays (d: i64) (x: f64) = sums d (replicate 10 x)
+
+-- Loops inside forks, forks inside loops, forks of four.
+def steps (n: i64) (x: f64): f64 = loop x for i < n do x + 0.01 * f64.sin (x + f64.i64 i)
+entry loops (n: i64) (x: f64) =
+  let sides (k: i64) = par (f64.sum (tabulate n (\i -> steps 20 (x + f64.i64 (i * k))))) (steps (10 * n) (x * f64.i64 k))
+  in f64.sum (map (\k -> let (a, b) = sides k in a - b) (iota 5))
+entry four (n: i64) (x: f64) =
+  let ((a, b), (c, d)) = par (par (steps n x) (steps (2 * n) (x + 1))) (par (steps n (x + 2)) (steps (n / 2) (x + 3)))
+  in a * b - c * d
+
+-- A chain: one side of each fork has all the others in it.
+def rec chain (d: i64) (x: f64): f64 =
+  if d == 0 then x else let (a, b) = par (steps 3 x) (chain (d - 1) (x * 0.999)) in 0.1 * a + b
+entry chains (d: i64) (x: f64) = chain d x
+";
+
+const RUNS: [(&str, i64); 5] = [("trees", 12), ("arrays", 8), ("loops", 500), ("four", 2000), ("chains", 3000)];
+
+#[test]
+fn values_are_the_same_bits_for_any_number_of_threads() {
+    let program = source(VALUES);
+    let programs = THREADS.map(|threads| native(&program, threads));
+    for (entry, n) in RUNS {
+        let args: [Value; 2] = [n.into(), 0.3.into()];
+        let wanted = call(&programs[0], entry, &args);
+        assert_near(&wanted, &call(&program, entry, &args), entry);
+        // More than once: who takes what differs.
+        for program in &programs {
+            for _ in 0..20 {
+                assert_eq!(call(program, entry, &args), wanted, "{entry}");
+            }
+        }
+    }
+}
+
+fn by(engine: Engine, program: &Program) -> Program {
+    program.with_engine(engine).unwrap_or_else(|error| panic!("{}", error.message()))
+}
+
+/// The entry points of the text, each with the gradient by its last parameter instead of its value.
+fn gradients(text: &str) -> String {
+    let gradient = |line: &str| match line.strip_prefix("entry ") {
+        Some(rest) => {
+            let name = rest.split_whitespace().next().unwrap_or_default();
+            format!("entry {name}_gradient (n: i64) (x: f64) = vjp ({name} n) x 1\ndef {rest}")
+        }
+        None => line.to_owned(),
+    };
+    let lines: Vec<String> = text.lines().map(gradient).collect();
+    // Definitions come before their uses.
+    let (entries, rest): (Vec<String>, Vec<String>) =
+        lines.join("\n").lines().map(str::to_owned).partition(|line| line.starts_with("entry "));
+    [rest, entries].concat().join("\n")
+}
+
+#[test]
+fn gradients_are_the_same_bits_for_any_number_of_threads() {
+    let program = source(&gradients(VALUES));
+    let (parallel, tape) = (by(Engine::Dual(Rung::Parallel), &program), by(Engine::Dual(Rung::Tape), &program));
+    let programs = THREADS.map(|threads| native(&parallel, threads));
+    for (entry, n) in RUNS {
+        let entry = format!("{entry}_gradient");
+        let args: [Value; 2] = [n.into(), 0.3.into()];
+        let wanted = call(&programs[0], &entry, &args);
+        let sequential = call(&tape, &entry, &args);
+        let largest = sequential.iter().fold(1.0f64, |largest, number| largest.max(number.abs()));
+        for (one, other) in wanted.iter().zip(&sequential) {
+            assert!((one - other).abs() <= 1e-12 * largest, "{entry}: {one} and {other}");
+        }
+        for program in &programs {
+            for _ in 0..20 {
+                assert_eq!(call(program, &entry, &args), wanted, "{entry}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_forks_of_depth_15_ends() {
+    let program = by(Engine::Dual(Rung::Parallel), &source(&gradients(VALUES)));
+    let wanted = call(&by(Engine::Dual(Rung::Tape), &source(&gradients(VALUES))), "trees_gradient", &[15i64.into(), 0.3.into()]);
+    for threads in THREADS {
+        let program = native(&program, threads);
+        for _ in 0..3 {
+            assert_near(&call(&program, "trees_gradient", &[15i64.into(), 0.3.into()]), &wanted, "a tree of forks");
+        }
+    }
+}
+
+#[test]
+fn both_passes_fork() {
+    let text = "
+def rec tree (d: i64) (x: f64): f64 =
+  if d == 0 then f64.sin x else let (a, b) = par (tree (d - 1) (x * 0.5)) (tree (d - 1) (x + 1)) in a * b
+entry f (d: i64) (x: f64) = vjp (tree d) x 1";
+    let text = native(&by(Engine::Dual(Rung::Parallel), &source(text)), 2).c_text().expect("C");
+    let forks: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("if (cw_fork(ctx, ")).collect();
+    assert!(forks.iter().any(|line| line.contains("tree_dual")), "the forward pass: {forks:?}");
+    assert!(forks.iter().any(|line| line.contains("call_rule")), "the reverse pass: {forks:?}");
+}
+
+/// Long maps are cut into tasks whose number their size decides; they take all that the language has.
+#[test]
+fn long_maps_are_tasks() {
+    let text = r"
+type shape = #disk f64 | #box f64 f64
+def area (s: shape): f64 = match s case #disk r -> r * r case #box a b -> a * b
+def power (x: f64) (n: i32): f64 = loop y = 1 for _i < n do y * x
+def clip (x: f64): f64 = with_vjp id (\_ adj -> f64.max (-1) (f64.min 1 adj)) x
+entry plain (n: i64) (x: f64) = vjp (\x -> f64.sum (tabulate n (\i -> f64.sin (x * f64.i64 i)))) x 1
+entry table (n: i64) (x: f64) =
+  f64.sum (vjp (\w -> f64.sum (tabulate n (\i -> w[i % 7] * w[(i * i) % 7] + power w[0] 3))) (tabulate 7 (\i -> x + f64.i64 i)) 1)
+entry matrix (n: i64) (x: f64) =
+  vjp (\x -> f64.sum (flatten (tabulate_2d n 3 (\i j -> power (x * f64.i64 i / f64.i64 n) (i32.i64 j))))) x 1
+entry rows (n: i64) (x: f64) =
+  vjp (\x -> let rows = tabulate n (\i -> tabulate 4 (\j -> x * f64.i64 (i - j))) in f64.sum (map (\row -> row[1] * row[3]) rows)) x 1
+entry sums (n: i64) (x: f64) =
+  vjp (\x -> f64.sum (map area (tabulate n (\i -> if i % 3 == 0 then #disk (x * f64.i64 i) else #box x (f64.i64 i))))) x 1
+entry rules (n: i64) (x: f64) = vjp (\x -> f64.sum (tabulate n (\i -> let y = clip (x * f64.i64 i) in y * y))) x 1
+entry singles (n: i64) (x: f64) = vjp (\x -> f64.f32 (f32.sum (tabulate n (\i -> f32.f64 (x * f64.i64 i) * 0.5)))) x 1
+entry twice (n: i64) (x: f64) = vjp (\x -> vjp (\x -> f64.sum (tabulate n (\i -> f64.sin (x * f64.i64 i)))) x 1) x 1
+entry forward (n: i64) (x: f64) = jvp (\x -> vjp (\x -> f64.sum (tabulate n (\i -> f64.sin (x * f64.i64 i)))) x 1) x 1
+entry forks (n: i64) (x: f64) =
+  vjp (\x -> let (a, b) = par (f64.sum (tabulate n (\i -> power x (i32.i64 (i % 4))))) (f64.sum (tabulate n (\i -> f64.cos x)))
+             in a * b) x 1
+entry inside (n: i64) (x: f64) =
+  vjp (\x -> f64.sum (tabulate n (\i -> let (a, b) = par (power x (i32.i64 (i % 4))) (power x 2) in a * b))) x 1";
+    let program = source(text);
+    let parallel = by(Engine::Dual(Rung::Parallel), &program);
+    let programs = THREADS.map(|threads| native(&parallel, threads));
+    let entries = text.lines().filter_map(|line| line.strip_prefix("entry ")?.split_whitespace().next());
+    for entry in entries {
+        for n in [0i64, 1, 5, 20_000] {
+            let args: [Value; 2] = [n.into(), 0.7.into()];
+            let wanted = call(&program, entry, &args);
+            assert_near(&call(&parallel, entry, &args), &wanted, entry);
+            let one = call(&programs[0], entry, &args);
+            assert_near(&one, &wanted, entry);
+            for program in &programs[1..] {
+                assert_eq!(call(program, entry, &args), one, "{entry}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_error_is_that_of_the_left_side() {
+    let text = "
+def rec tree (d: i64) (i: i64): f64 =
+  if d == 0 then f64.i64 (assert (i % 37 != 5) i) else let (a, b) = par (tree (d - 1) (2 * i)) (tree (d - 1) (2 * i + 1)) in a + b
+def rec scaled (d: i64) (i: i64) (x: f64): f64 =
+  if d == 0 then x * f64.i64 (100 / (i % 37 - 5))
+  else let (a, b) = par (scaled (d - 1) (2 * i) x) (scaled (d - 1) (2 * i + 1) x) in a + b
+-- The right side would never end.
+def forever (x: f64): f64 = loop x while x > 0 do x + 1
+entry left (_: i64) = let (a, b) = par (tree 3 5) (forever 1) in a + b
+entry value (d: i64) = tree d 1
+entry gradient (d: i64) = vjp (scaled d 1) 1 1";
+    let program = by(Engine::Dual(Rung::Parallel), &source(text));
+    for entry in ["value", "gradient"] {
+        let message = |program: &Program| {
+            let error = program.function(entry).expect("an entry point").call(&[12i64.into()]).expect_err("an error");
+            error.to_string().lines().next().unwrap_or_default().to_owned()
+        };
+        let wanted = message(&program);
+        for threads in THREADS {
+            let native = native(&program, threads);
+            for _ in 0..10 {
+                assert_eq!(message(&native), wanted, "{entry} with {threads} threads");
+            }
+        }
+    }
+    for threads in THREADS {
+        let error =
+            native(&program, threads).function("left").expect("an entry point").call(&[0i64.into()]).expect_err("an error");
+        assert!(error.to_string().contains("assertion failed"), "{error}");
+    }
+}
+
+/// Cotangents go through as many levels as there are forks around, but each row moves at most a logarithm of times.
+#[test]
+fn a_chain_of_forks_costs_as_much_for_each_link() {
+    let program = by(Engine::Dual(Rung::Parallel), &source(&gradients(VALUES)));
+    let costs = [500i64, 1000, 2000].map(|n| run(&program, "chains_gradient", &[n.into(), 0.3.into()]).1.operations);
+    let [first, second] = [costs[1] - costs[0], costs[2] - costs[1]].map(|cost| cost as f64);
+    assert!(second < 2.2 * first, "{costs:?}");
+}
