@@ -85,7 +85,7 @@ fn derivatives_by_linear_maps_at_nine_digits() {
 /// Dual arrays take programs with static shapes, and refuse the rest in the same way.
 #[test]
 fn derivatives_by_dual_arrays_at_nine_digits() {
-    for (directory, least) in [("tests/conformance/ad", 1575), ("examples", 11), ("gradbench", 8)] {
+    for (directory, least) in [("tests/conformance/ad", 1650), ("examples", 11), ("gradbench", 8)] {
         let options = ["--engine", "dual-arrays", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];
         takes_or_refuses(directory, &options, least);
     }
@@ -106,7 +106,9 @@ fn takes_or_refuses(directory: &str, options: &[&str], least: usize) {
     let output = String::from_utf8_lossy(&run.stdout);
     let lines: Vec<&str> = output.lines().collect();
     for pair in lines.windows(2).filter(|pair| pair[0].starts_with("FAIL")) {
-        assert!(pair[1].contains("error[E0410]: this engine cannot differentiate"), "{}\n{}", pair[0], pair[1]);
+        let refused = "this engine cannot differentiate";
+        let below = pair[1].contains("error[E0410]") && pair[1].contains(refused);
+        assert!(pair[0].contains(refused) || below, "{}\n{}", pair[0], pair[1]);
     }
     let passed = lines.last().and_then(|last| last.split(' ').next()?.parse::<usize>().ok()).unwrap_or(0);
     assert!(passed >= least, "{directory}: {passed} tests passed, which should be {least} at least");
