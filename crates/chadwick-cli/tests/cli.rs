@@ -493,15 +493,13 @@ fn wrong_usage_ends_with_two() {
     assert_eq!(run(&["test", "examples", "--backend", "magic"]).code, Some(2));
     let engine = run(&["test", "examples", "--engine", "dual:magic"]);
     assert!(
-        engine.code == Some(2)
-            && engine.stderr.contains("the engines are auto, builtin, chad-fast, chad, chad:simplified, chad:dependencies, chad-efficient, chad-efficient:map, dual (which is dual:tape), dual:naive"),
+        engine.code == Some(2) && engine.stderr.contains("the engines are auto, builtin, chad, chad:simplified, "),
         "{}",
         engine.stderr
     );
     let engine = run(&["grad", "examples/kmeans.fut", "--engine", "magic"]);
     assert!(
-        engine.code == Some(2)
-            && engine.stderr.contains("the engines are auto, builtin, chad-fast, chad, chad:simplified, chad:dependencies, chad-efficient, chad-efficient:map, dual (which is dual:tape), dual:naive"),
+        engine.code == Some(2) && engine.stderr.contains("the engines are auto, builtin, chad, chad:simplified, "),
         "{}",
         engine.stderr
     );

@@ -4,8 +4,8 @@
 
 use crate::emit::simple_operator;
 use chadwick_core::chunks::{Combination, Elements};
-use chadwick_core::visit::{Copier, for_each_binder, variable_types};
-use chadwick_core::{Atom, Block, Builder, Op, Program, Statement, Var};
+use chadwick_core::visit::{Copier, for_each_binder};
+use chadwick_core::{Atom, Block, Builder, Op, Program, Statement};
 
 /// Cuts forms that are outside of parallel ones; those inside gain nothing by it.
 pub(crate) fn cut(program: &mut Program) {
@@ -13,19 +13,7 @@ pub(crate) fn cut(program: &mut Program) {
     if program.functions.iter().any(|function| speaks(&function.body)) {
         return;
     }
-    let types = variable_types(program);
-    let count = program.functions.len();
-    let mut b = Builder::new(program);
-    for (var, ty) in types.into_iter().enumerate() {
-        if let Some(ty) = ty {
-            b.declare(Var(var as u32), ty);
-        }
-    }
-    for at in 0..count {
-        let body = std::mem::take(&mut b.program_mut().functions[at].body);
-        let body = block(&mut b, body);
-        b.program_mut().functions[at].body = body;
-    }
+    crate::rewrite_bodies(program, block);
 }
 
 fn speaks(block: &Block) -> bool {

@@ -5,7 +5,7 @@
 //! decide. Every sum keeps its order.
 
 use crate::emit::simple_operator;
-use chadwick_core::visit::{Copier, for_each_binder, variable_types};
+use chadwick_core::visit::{Copier, for_each_binder};
 use chadwick_core::{
     Atom, Axis, BinaryOp, Block, Builder, CompareOp, Dim, Lambda, Op, Prim, PrimOp, Program, Size, Statement, Type, Var,
 };
@@ -17,19 +17,7 @@ const MANY: i64 = 8;
 
 /// Copies matrices where that makes sums go side by side.
 pub(crate) fn exchange(program: &mut Program) {
-    let types = variable_types(program);
-    let count = program.functions.len();
-    let mut b = Builder::new(program);
-    for (var, ty) in types.into_iter().enumerate() {
-        if let Some(ty) = ty {
-            b.declare(Var(var as u32), ty);
-        }
-    }
-    for at in 0..count {
-        let body = std::mem::take(&mut b.program_mut().functions[at].body);
-        let body = block(&mut b, body);
-        b.program_mut().functions[at].body = body;
-    }
+    crate::rewrite_bodies(program, block);
 }
 
 /// Sums of rows in a form: over which axis the rows go, and which matrices they are read from.
@@ -117,7 +105,12 @@ fn find(b: &mut Builder<'_>, outer: &Statement, statement: &Statement, inside: &
             }
         }
     }
-    for scope in statement.op.scopes() {
+    // What a condition may leave out is not worth a copy.
+    let is_certain = matches!(
+        statement.op,
+        Op::Build { .. } | Op::Reduce { .. } | Op::Scan { .. } | Op::WithAccumulators { .. } | Op::Recompute(_)
+    );
+    for scope in statement.op.scopes().into_iter().filter(|_| is_certain) {
         for statement in &scope.block.statements {
             find(b, outer, statement, inside, copies);
         }
@@ -137,17 +130,26 @@ fn exchanged(b: &mut Builder<'_>, matrix: Var, rows: &Rows, others: &[Axis]) -> 
     }
     let often = compare(b, CompareOp::LessEqual, Atom::i64(OFTEN), times);
     let many = compare(b, CompareOp::LessEqual, Atom::i64(MANY), rows.axis.size.clone());
-    let pays = b.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), [often, many]);
-    let (then, otherwise) = (returning(rows.axis.size.clone()), returning(Atom::i64(0)));
+    let mut pays = b.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), [often, many]);
+    // Where the sums would read what is not there, or would not be made at all, it is for them to say so.
     let span = b.span();
-    let count = b.push(Op::If { condition: pays.clone(), then, otherwise }, vec![Type::I64], span).swap_remove(0);
+    for (axis, wanted) in rows.sizes().into_iter().enumerate() {
+        let size = b.push(Op::Dim { array: Atom::Var(matrix), axis }, vec![Type::I64], span).swap_remove(0);
+        let fits = compare(b, CompareOp::LessEqual, wanted, size);
+        pays = b.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), [pays, fits]);
+    }
+    let count = |b: &mut Builder<'_>, size: Atom| {
+        let (then, otherwise) = (returning(size), returning(Atom::i64(0)));
+        b.push(Op::If { condition: pays.clone(), then, otherwise }, vec![Type::I64], span).swap_remove(0)
+    };
+    let [rows_copied, columns_copied] = rows.sizes().map(|size| count(b, size));
     let [column, row] = ["column", "row"].map(|name| b.param(name, Type::I64).var);
     let element = b.type_of(&Atom::Var(matrix)).ok().and_then(|ty| ty.peel(2)).unwrap_or(Type::I64);
     let body = b.block(|b| {
         let indices = vec![Atom::Var(row), Atom::Var(column)];
         b.push(Op::Index { array: Atom::Var(matrix), indices }, vec![element.clone()], span)
     });
-    let space = vec![Axis { var: column, size: rows.columns.clone() }, Axis { var: row, size: count }];
+    let space = vec![Axis { var: column, size: columns_copied }, Axis { var: row, size: rows_copied }];
     let ty = element.array([Dim::Any, Dim::Any]);
     let copy = b.push_named("columns", Op::Build { space, body, inner: vec![Vec::<Size>::new()] }, vec![ty], span).swap_remove(0);
     Copied { matrix, sizes: rows.sizes(), copy, pays }

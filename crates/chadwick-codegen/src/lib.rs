@@ -18,7 +18,8 @@ mod schedule;
 
 pub use c::special_operation;
 
-use chadwick_core::{Block, Op, Program, Type};
+use chadwick_core::visit::variable_types;
+use chadwick_core::{Block, Builder, Op, Program, Type, Var};
 use chadwick_source::{Name, Span};
 use liveness::Liveness;
 use rustc_hash::FxHashSet;
@@ -115,6 +116,23 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     }
     let c = c::print(program, &functions, &shared, lines.len());
     Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]), lines }
+}
+
+/// Rewrites the body of every function, with the types of all variables at hand.
+fn rewrite_bodies(program: &mut Program, rewrite: fn(&mut Builder<'_>, Block) -> Block) {
+    let types = variable_types(program);
+    let count = program.functions.len();
+    let mut b = Builder::new(program);
+    for (var, ty) in types.into_iter().enumerate() {
+        if let Some(ty) = ty {
+            b.declare(Var(var as u32), ty);
+        }
+    }
+    for at in 0..count {
+        let body = std::mem::take(&mut b.program_mut().functions[at].body);
+        let body = rewrite(&mut b, body);
+        b.program_mut().functions[at].body = body;
+    }
 }
 
 fn wanted_in_order(wanted: &FxHashSet<usize>) -> Vec<usize> {

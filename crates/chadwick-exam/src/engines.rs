@@ -32,6 +32,8 @@ impl Description {
     }
 }
 
+const OF_UNKNOWN_ORDER: &str = "derivatives of an order that depends on the input";
+
 /// Dense cotangents: a zero or a sum as large as the input for each operation.
 const AS_LARGE_AS_THE_INPUT: &[(&str, Factor)] =
     &[("dot", Factor::Linear), ("elements", Factor::Linear), ("unused", Factor::Linear), ("matrix", Factor::Linear)];
@@ -68,26 +70,23 @@ pub fn describe(engine: Engine) -> Description {
                 Definition::Simplified => "the same, simplified as in the paper",
                 Definition::Dependencies => "the same over truth values: what depends on what",
             };
-            row("Vákár and Smeding", about, "", DEFINITION)
+            row("Vákár and Smeding", about, OF_UNKNOWN_ORDER, DEFINITION)
         }
         Engine::ChadEfficient(cotangents) => {
             let about = match cotangents {
                 Cotangents::InMap => "zeros cost nothing; the environment's cotangents are a map that is passed on",
                 Cotangents::InArray => "the same in accumulators: the complexity is right",
             };
-            row("Smeding, chapter 6", about, "", &[])
+            row("Smeding, chapter 6", about, OF_UNKNOWN_ORDER, &[])
         }
-        Engine::ChadFast => row(
-            "Smeding, chapter 7",
-            "derivatives as first-order programs with accumulators: the default",
-            "derivatives of an order that depends on the input",
-            &[],
-        ),
+        Engine::ChadFast => {
+            row("Smeding, chapter 7", "derivatives as first-order programs with accumulators: the default", OF_UNKNOWN_ORDER, &[])
+        }
         Engine::Dual(rung) => {
             let (paper, about) = of_rung(rung);
             let leaves_out = match rung {
-                Rung::Naive | Rung::Staged => "rules that the program gives",
-                _ => "derivatives of an order that depends on the input",
+                Rung::Naive | Rung::Staged => "rules that the program gives; derivatives of an order that depends on the input",
+                _ => OF_UNKNOWN_ORDER,
             };
             let claims = match rung {
                 Rung::Naive => NAIVE,
@@ -105,7 +104,7 @@ pub fn describe(engine: Engine) -> Description {
         Engine::LinearMaps => row(
             "Ellis et al.",
             "derivatives are symbolic linear maps, which laws take away again",
-            "recursion, `while`, scans, scatters, histograms",
+            "recursion, types with a name (so are functions that are chosen more than once), `while`, scans, scatters, histograms",
             &[],
         ),
     }

@@ -19,7 +19,7 @@ const MEMORY_LIMIT: usize = 1 << 30;
 pub fn random_programs(engine: Engine, extent: Extent) -> Marks {
     let mut marks = Marks::default();
     let end = Instant::now() + extent.patience;
-    for seed in extent.seed..extent.seed + extent.programs {
+    for seed in (0..extent.programs).map(|number| extent.seed.wrapping_add(number)) {
         if Instant::now() >= end {
             break;
         }

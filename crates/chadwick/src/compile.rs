@@ -130,8 +130,6 @@ impl Engine {
         match name {
             "auto" => Some(Engine::Auto),
             "dual" => Some(Engine::Dual(Rung::Tape)),
-            // It reads dependencies instead of derivatives.
-            "chad:dependencies" => Some(Engine::Chad(Definition::Dependencies)),
             name => Engine::all().into_iter().find(|engine| engine.name() == name),
         }
     }

@@ -1,33 +1,13 @@
 //! Reverse mode by dual numbers: all rungs give the derivatives of the papers' worked examples, and each costs what its paper says.
 
-use chadwick::compile::{Engine, Rung};
-use chadwick::{Counters, Program, Value};
+mod work;
 
-fn source(text: &str) -> Program {
-    Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
+use chadwick::compile::{Engine, Rung};
+use chadwick::{Program, Value};
+use work::{assert_near, run, source};
 
 fn by(program: &Program, rung: Rung) -> Program {
     program.with_engine(Engine::Dual(rung)).unwrap_or_else(|error| panic!("{}: {}", rung.name(), error.message()))
-}
-
-/// The numbers in the results of an entry point, and what they cost.
-fn run(program: &Program, entry: &str, args: &[Value]) -> (Vec<f64>, Counters) {
-    let function = program.function(entry).expect("the entry point");
-    program.reset_counters();
-    let values = function.call(args).unwrap_or_else(|error| panic!("{}", error.message()));
-    let numbers = values.iter().flat_map(|value| match value.as_scalar::<f64>() {
-        Some(number) => vec![number],
-        None => value.as_slice::<f64>().expect("floats").to_vec(),
-    });
-    (numbers.collect(), program.counters())
-}
-
-#[track_caller]
-fn assert_near(found: &[f64], wanted: &[f64], what: &str) {
-    let largest = wanted.iter().fold(1.0f64, |largest, number| largest.max(number.abs()));
-    let near = |(found, wanted): (&f64, &f64)| (found - wanted).abs() <= 1e-9 * largest;
-    assert!(found.len() == wanted.len() && found.iter().zip(wanted).all(near), "{what}: {found:?} is not {wanted:?}");
 }
 
 /// A program with an entry point `f`, arguments, and the result that every rung must give.

@@ -178,3 +178,30 @@ entry gradient [n][k][d] (p: [n][d]f64) (c: [k][d]f64): [k][d]f64 = grad (least 
         }
     }
 }
+
+/// The copy is made only where its reading is the program's own: whoever reads nothing, or too much, says so for himself.
+#[test]
+fn sums_of_rows_that_are_not_there_fail_only_where_they_are_made() {
+    let sum = "f64.maximum (map (\\r -> f64.sum (map (\\j -> (m[r, j] - x) ** 2) (iota d))) (iota k))";
+    let parameters = "[n][d][p] (m: [n][d]f64) (k: i64) (z: i64) (xs: [p]f64)";
+    let text = format!(
+        "entry guarded {parameters}: [p]f64 = map (\\x -> if k <= n then {sum} else -x) xs
+         entry never {parameters}: [p]f64 = map (\\x -> f64.sum (map (\\_ -> {sum}) (iota z))) xs
+         entry plain {parameters}: [p]f64 = map (\\x -> {sum} + f64.i64 z) xs"
+    );
+    let program = source(&text);
+    for k in [9, 16, 17, 40i64] {
+        let args = [work::matrix(16, 3, 1), k.into(), 0i64.into(), numbers(20, 2).into()];
+        agrees(&program, "guarded", &args);
+        agrees(&program, "never", &args);
+        match k <= 16 {
+            true => agrees(&program, "plain", &args),
+            false => {
+                let fails =
+                    |program: &Program| program.function("plain").and_then(|function| function.call(&args)).expect_err("no row");
+                let (found, wanted) = (fails(&native(&program, false, 2)), fails(&program));
+                assert_eq!((found.message(), found.place()), (wanted.message(), wanted.place()));
+            }
+        }
+    }
+}

@@ -255,7 +255,7 @@ impl Backward<'_, '_> {
 }
 
 /// The conditional with these blocks.
-fn chosen_op(branches: &Branches, binders: Vec<Vec<Binder>>, blocks: Vec<Block>) -> Op {
+pub(super) fn chosen_op(branches: &Branches, binders: Vec<Vec<Binder>>, blocks: Vec<Block>) -> Op {
     match &branches.chosen {
         Chosen::If(condition) => {
             let mut blocks = blocks.into_iter();

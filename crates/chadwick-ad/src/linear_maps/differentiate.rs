@@ -70,9 +70,10 @@ impl<'c, 'p> Differentiator<'c, 'p> {
             lines.push(Line { statement: statement.clone(), map: None, adds: false });
             return;
         }
-        let recursive = |binder: &Binder| self.is_active(&Atom::Var(binder.var)) && holds_recursive_type(&binder.ty);
+        let recursive = |binder: &Binder| self.is_active(&Atom::Var(binder.var)) && holds_named_type(&binder.ty);
         if statement.binders.iter().any(recursive) {
-            self.context.unsupported(statement.span, "a recursive type");
+            self.context
+                .unsupported(statement.span, "a value of a type with a name, such as a list or a function that is chosen");
             return;
         }
         let map = match &statement.op {
@@ -311,12 +312,12 @@ impl<'c, 'p> Differentiator<'c, 'p> {
     }
 }
 
-/// Whether a value of a recursive type can be inside.
-pub(super) fn holds_recursive_type(ty: &Type) -> bool {
+/// Whether a value of a type with a name can be inside: these may be recursive.
+pub(super) fn holds_named_type(ty: &Type) -> bool {
     match ty {
         Type::Named(_) => true,
-        Type::Sum(constructors) => constructors.iter().flat_map(|one| &one.payload).any(holds_recursive_type),
-        Type::Array(array) => array.element.as_type().is_some_and(|ty| holds_recursive_type(&ty)),
+        Type::Sum(constructors) => constructors.iter().flat_map(|one| &one.payload).any(holds_named_type),
+        Type::Array(array) => array.element.as_type().is_some_and(|ty| holds_named_type(&ty)),
         _ => false,
     }
 }

@@ -3,8 +3,9 @@
 //! A `let ∂x = m` becomes the tangent of `x`. Forms that repeat give primal results and tangents together, so a function is run once.
 
 use super::backward::scaled_value;
+use super::control::chosen_op;
 use super::functions::{MapFunctions, forward_function};
-use super::maps::{Accumulators, Branches, Chosen, Derived, Family, Line, Map, Repeat, sizes_from_values};
+use super::maps::{Accumulators, Branches, Derived, Family, Line, Map, Repeat, sizes_from_values};
 use crate::context::Context;
 use chadwick_core::{Arm, Atom, Binder, Block, Loop, LoopHints, Op, PrimOp, Statement, Type, Var};
 use chadwick_source::Span;
@@ -284,23 +285,8 @@ impl Forward<'_, '_> {
         let wanted = types.iter().zip(&carrying).filter(|(_, carrying)| **carrying).map(|(ty, _)| ty.any_sizes());
         let wanted: Vec<Type> = wanted.collect();
         let more: Vec<Binder> = wanted.into_iter().map(|ty| self.context.fresh("d", ty)).collect();
-        let op = match &branches.chosen {
-            Chosen::If(condition) => {
-                let mut blocks = blocks.into_iter();
-                let (then, otherwise) = (blocks.next().unwrap_or_default(), blocks.next().unwrap_or_default());
-                Op::If { condition: condition.clone(), then, otherwise }
-            }
-            Chosen::Match(scrutinee) => {
-                let (mut arms, mut otherwise) = (Vec::new(), None);
-                for (branch, body) in branches.branches.iter().zip(blocks) {
-                    match branch.tag {
-                        Some(tag) => arms.push(Arm { tag, binders: branch.binders.clone(), body }),
-                        None => otherwise = Some(body),
-                    }
-                }
-                Op::Match { scrutinee: scrutinee.clone(), arms, otherwise }
-            }
-        };
+        let bound = branches.branches.iter().map(|branch| branch.binders.clone()).collect();
+        let op = chosen_op(branches, bound, blocks);
         let binders = [statement.binders.clone(), more.clone()].concat();
         self.context.push_statement(Statement { binders, op, span });
         self.bind_some(&statement.binders, &carrying, &more);

@@ -8,7 +8,7 @@
 //! (co)tangent.
 
 use super::backward::{Backward, Flow};
-use super::differentiate::{Differentiator, holds_recursive_type};
+use super::differentiate::{Differentiator, holds_named_type};
 use super::forward::Forward;
 use super::laws::simplified;
 use super::maps::Derived;
@@ -40,9 +40,9 @@ pub(super) struct MapFunctions {
 
 /// The map of a function's body, with which variables depend on the active parameters.
 pub(super) fn derive(context: &mut Context, lambda: &Lambda, active: &[bool], span: Span) -> (Derived, FxHashSet<Var>) {
-    let is_recursive = |(param, active): (&Binder, &bool)| *active && holds_recursive_type(&param.ty);
+    let is_recursive = |(param, active): (&Binder, &bool)| *active && holds_named_type(&param.ty);
     if lambda.params.iter().zip(active).any(is_recursive) {
-        context.unsupported(span, "a recursive type");
+        context.unsupported(span, "a value of a type with a name, such as a list or a function that is chosen");
         return (Derived::default(), FxHashSet::default());
     }
     let inputs = lambda.params.iter().zip(active).filter(|(_, active)| **active).map(|(param, _)| param.var).collect();

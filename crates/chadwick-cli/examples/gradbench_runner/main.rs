@@ -61,7 +61,7 @@ fn run() -> Result<()> {
     let mut points = Vec::new();
     for workload in workloads {
         let mut input = (workload.input)();
-        let size = plot::numbers(&input);
+        let size = plot::size(&input);
         if let Json::Object(fields) = &mut input {
             fields.insert(String::from("min_runs"), json!(3));
             fields.insert(String::from("min_seconds"), json!(seconds));

@@ -6,20 +6,28 @@ use std::fmt::Write;
 /// What was measured of a workload.
 pub struct Point {
     pub module: &'static str,
-    /// Numbers in the input.
+    /// Of the input.
     pub size: f64,
     pub primal: f64,
     pub derivative: f64,
 }
 
-/// How many numbers an input has.
-pub fn numbers(input: &Json) -> f64 {
-    match input {
-        Json::Number(_) => 1.0,
-        Json::Array(items) => items.iter().map(numbers).sum(),
-        Json::Object(fields) => fields.values().map(numbers).sum(),
-        _ => 0.0,
+/// How large an input is: as many numbers as it has, or, where it only says how many there are, as its largest integer.
+pub fn size(input: &Json) -> f64 {
+    fn visit(input: &Json, count: &mut f64, largest: &mut f64) {
+        match input {
+            Json::Number(number) => {
+                *count += 1.0;
+                *largest = number.as_u64().map_or(*largest, |integer| largest.max(integer as f64));
+            }
+            Json::Array(items) => items.iter().for_each(|item| visit(item, count, largest)),
+            Json::Object(fields) => fields.values().for_each(|field| visit(field, count, largest)),
+            _ => {}
+        }
     }
+    let (mut count, mut largest) = (0.0, 0.0);
+    visit(input, &mut count, &mut largest);
+    largest.max(count)
 }
 
 const WIDTH: f64 = 280.0;
@@ -53,7 +61,7 @@ pub fn svg(points: &[Point]) -> String {
     }
     let legend = height - 8.0;
     line(format!(
-        r#"<text x="{MARGIN}" y="{legend}">milliseconds against numbers in the input: <tspan fill="{PRIMAL}">function</tspan>, <tspan fill="{DERIVATIVE}">derivative</tspan></text>"#
+        r#"<text x="{MARGIN}" y="{legend}">milliseconds against the size of the input: <tspan fill="{PRIMAL}">function</tspan>, <tspan fill="{DERIVATIVE}">derivative</tspan></text>"#
     ));
     line(String::from("</svg>"));
     out

@@ -22,6 +22,10 @@ pub fn command(options: &EnginesOptions) -> Exit {
         names => names.iter().filter_map(|name| Engine::from_name(name)).collect(),
     };
     if !options.table && !options.full {
+        if !options.files.is_empty() || options.programs.is_some() {
+            output::error_line("error: files and --programs are for the exam: give --table or --full, too");
+            return Exit::Usage;
+        }
         list(&engines, options.json);
         return Exit::Success;
     }
@@ -162,7 +166,10 @@ fn corpus(files: &[PathBuf], engine: Engine, options: &EnginesOptions) -> Marks 
 }
 
 fn list(engines: &[Engine], json: bool) {
-    let descriptions: Vec<_> = std::iter::once(&Engine::Auto).chain(engines).map(|engine| describe(*engine)).collect();
+    let descriptions: Vec<_> = std::iter::once(&Engine::Auto)
+        .chain(engines.iter().filter(|engine| **engine != Engine::Auto))
+        .map(|engine| describe(*engine))
+        .collect();
     if json {
         let rows = descriptions.iter().map(
             |row| json!({ "engine": row.engine.name(), "paper": row.paper, "about": row.about, "leaves_out": row.leaves_out }),

@@ -154,7 +154,7 @@ fn forms_without_a_rule_are_refused_where_they_stand() {
             "type rec list = #nil | #cons f64 list
           def first (l: list) = match l case #nil -> 0 case #cons x _ -> x
           entry f (x: f64) = vjp (\\x -> first (loop (l: list) = #nil for i < 3 do #cons (x * f64.i64 i) l)) x 1",
-            "a recursive type",
+            "a value of a type with a name",
         ),
     ] {
         let error = source(text).with_engine(Engine::LinearMaps).err().unwrap_or_else(|| panic!("taken: {text}"));

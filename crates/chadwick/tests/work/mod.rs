@@ -92,3 +92,22 @@ pub fn examples() -> Vec<Example> {
         ("pipeline", "value", vec![vector(30, 1), codes.into(), 0.5.into()], one()),
     ]
 }
+
+/// The numbers in the results of an entry point, and what they cost.
+pub fn run(program: &Program, entry: &str, args: &[Value]) -> (Vec<f64>, Counters) {
+    let function = program.function(entry).expect("the entry point");
+    program.reset_counters();
+    let values = function.call(args).unwrap_or_else(|error| panic!("{}", error.message()));
+    let numbers = values.iter().flat_map(|value| match value.as_scalar::<f64>() {
+        Some(number) => vec![number],
+        None => value.as_slice::<f64>().expect("floats").to_vec(),
+    });
+    (numbers.collect(), program.counters())
+}
+
+#[track_caller]
+pub fn assert_near(found: &[f64], wanted: &[f64], what: &str) {
+    let largest = wanted.iter().fold(1.0f64, |largest, number| largest.max(number.abs()));
+    let near = |(found, wanted): (&f64, &f64)| (found - wanted).abs() <= 1e-9 * largest;
+    assert!(found.len() == wanted.len() && found.iter().zip(wanted).all(near), "{what}: {found:?} is not {wanted:?}");
+}
