@@ -107,6 +107,13 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     }
 
     fn name(&mut self, binder: &Binder, tree: Tree) {
+        // What stays Core is called by its own name there.
+        if let Term::Outer(atom) = &tree.term {
+            let op = Op::Copy(vec![atom.clone()]);
+            self.context.push_statement(Statement { binders: vec![binder.clone()], op, span: Span::default() });
+            self.terms.insert(binder.var, outer(Atom::Var(binder.var), tree.prim, tree.shape.clone()));
+            return;
+        }
         let tree = if tree.is_simple() { tree } else { self.bound(tree) };
         self.terms.insert(binder.var, tree);
     }
