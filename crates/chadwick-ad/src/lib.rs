@@ -6,7 +6,7 @@ mod context;
 mod dependencies;
 mod directions;
 mod dual;
-mod dual_arrays;
+pub mod dual_arrays;
 mod engine;
 mod expand;
 mod flow;

@@ -4,15 +4,16 @@
 //! gathered from as it is instead of being replicated, a `let` that does not depend on it moves out, and an index of a gather
 //! is computed once outside of it. What moves out of a build of no elements must not fail there ([`super::term::moved_out`]).
 
+use super::algebra::known;
 use super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Term, Tree, bind, deep, elementwise, gather, index, index_var, integer, iota,
-    moved_out, rebuilt, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like, with_extent,
+    IndexFunction, Name, Names, Reads, Term, Tree, bind, deep, elementwise, gather, index, index_var, iota, moved_out, rebuilt,
+    replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like, with_extent, zeros,
 };
-use chadwick_core::{Atom, BinaryOp, Prim, PrimOp};
+use chadwick_core::Atom;
 use std::rc::Rc;
 
 pub(super) struct Bulk<'n> {
-    pub names: &'n mut Names,
+    pub names: &'n Names,
 }
 
 impl Bulk<'_> {
@@ -21,6 +22,7 @@ impl Bulk<'_> {
         let tree = deep(|| rebuilt(tree, &mut |part| self.normal(part)));
         match &tree.term {
             Term::Build(name, body) => match tree.shape.first() {
+                Some(count) if known(count) == Some(0) => zeros(tree.prim, &tree.shape),
                 Some(count) => self.push(count, *name, body),
                 None => tree,
             },
@@ -47,7 +49,7 @@ impl Bulk<'_> {
             Term::Let(local, value, rest) => {
                 let (outer, index_name) = (self.names.fresh(), self.names.fresh());
                 let values = self.push(count, name, value);
-                let element = index(var_like(outer, &values), vec![index_var(index_name)], Reads::Checked(Vec::new()));
+                let element = index(var_like(outer, &values), vec![index_var(index_name)], Reads::InRange);
                 let rest = substitute(&substitute(rest, name, &index_var(index_name)), *local, &element);
                 let rest = self.normal(&rest);
                 bind(outer, values, self.push(count, index_name, &rest))
@@ -80,8 +82,6 @@ impl Bulk<'_> {
                 transpose(&permutation, self.push(count, name, of))
             }
             Term::Reshape(of) => reshape(shape, self.push(count, name, of)),
-            // All elements in their order are the array itself.
-            Term::Index(base, indices, _) if is_each_element(base, indices, count, name) => moved_out(base, count),
             Term::Index(base, indices, reads) => {
                 let depends = base.mentions(name);
                 let function = IndexFunction { params: Vec::new(), indices: indices.clone() };
@@ -115,7 +115,7 @@ impl Bulk<'_> {
     }
 
     /// `index base indices` for a base in normal form.
-    fn index(&mut self, base: &Tree, indices: Vec<Tree>, reads: &Reads) -> Tree {
+    pub fn index(&mut self, base: &Tree, indices: Vec<Tree>, reads: &Reads) -> Tree {
         deep(|| self.index_here(base, indices, reads))
     }
 
@@ -125,10 +125,13 @@ impl Bulk<'_> {
         }
         match &base.term {
             Term::Outer(_) | Term::Var(_) | Term::Scatter(..) => index(Rc::clone(base), indices, reads.clone()),
-            Term::Index(inner, front, inner_reads) if inner_reads == reads => {
-                index(Rc::clone(inner), [front.clone(), indices].concat(), reads.clone())
+            Term::Index(inner, front, inner_reads) => {
+                let indices = [front.clone(), indices].concat();
+                self.index(inner, indices, &inner_reads.then(reads))
             }
-            Term::Index(..) | Term::Share(..) => {
+            // A reshape is a view; the rule of the chapter would divide for each element instead. And an index has no derivative, even if it
+            // is computed from what has one, so what is read from `0, 1, ..` is not the index itself.
+            Term::Reshape(_) | Term::Iota | Term::Share(..) => {
                 let name = self.names.fresh();
                 bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()))
             }
@@ -150,18 +153,10 @@ impl Bulk<'_> {
                 })
             }
             Term::Replicate(of) => self.index(of, indices[1..].to_vec(), reads),
-            Term::Iota => Rc::clone(&indices[0]),
             Term::Transpose(permutation, of) => {
                 let params: Vec<Name> = permutation.iter().map(|_| self.names.fresh()).collect();
                 let source = |axis: usize| permutation.iter().position(|at| *at == axis).map(|at| index_var(params[at]));
                 let function = IndexFunction { indices: (0..permutation.len()).filter_map(source).collect(), params };
-                let gathered = gather(base.shape.clone(), Rc::clone(of), function, reads.clone());
-                self.index(&gathered, indices, reads)
-            }
-            Term::Reshape(of) => {
-                let params: Vec<Name> = base.shape.iter().map(|_| self.names.fresh()).collect();
-                let place = linear(&base.shape, &params);
-                let function = IndexFunction { indices: from_linear(&of.shape, &place), params };
                 let gathered = gather(base.shape.clone(), Rc::clone(of), function, reads.clone());
                 self.index(&gathered, indices, reads)
             }
@@ -193,38 +188,4 @@ impl Bulk<'_> {
         let body = make(self, simple);
         lets.into_iter().rev().fold(body, |body, (name, value)| bind(name, value, body))
     }
-}
-
-/// Whether `index base [name]` goes through all rows of an array that does not depend on the index.
-fn is_each_element(base: &Tree, indices: &[Tree], count: &Atom, name: Name) -> bool {
-    let by_name = matches!(indices, [index] if matches!(index.term, Term::Var(index) if index == name));
-    by_name && !base.mentions(name) && base.shape.first() == Some(count)
-}
-
-fn arithmetic(op: BinaryOp, left: Tree, right: Tree) -> Tree {
-    elementwise(Elementwise::Prim(PrimOp::Binary(op, Prim::I64)), vec![left, right])
-}
-
-/// The place in row-major order.
-fn linear(shape: &[Atom], params: &[Name]) -> Tree {
-    shape.iter().zip(params).fold(integer(Atom::i64(0)), |place, (extent, param)| {
-        arithmetic(BinaryOp::Add, arithmetic(BinaryOp::Mul, place, integer(extent.clone())), index_var(*param))
-    })
-}
-
-/// The indices of a place in row-major order.
-fn from_linear(shape: &[Atom], place: &Tree) -> Vec<Tree> {
-    let mut rest = Rc::clone(place);
-    let mut indices = Vec::new();
-    for (axis, extent) in shape.iter().enumerate().rev() {
-        // Nothing is read where an extent is zero, so dividing by one instead does no harm.
-        let extent = arithmetic(BinaryOp::Max, integer(extent.clone()), integer(Atom::i64(1)));
-        indices.push(match axis {
-            0 => Rc::clone(&rest),
-            _ => arithmetic(BinaryOp::Mod, Rc::clone(&rest), Rc::clone(&extent)),
-        });
-        rest = arithmetic(BinaryOp::Div, rest, extent);
-    }
-    indices.reverse();
-    indices
 }

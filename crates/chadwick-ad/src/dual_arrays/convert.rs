@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 pub(super) struct Converter<'c, 'p, 'n> {
     pub context: &'c mut Context<'p>,
-    pub names: &'n mut Names,
+    pub names: &'n Names,
     /// The terms of variables; one that has none is a value of Core.
     pub terms: FxHashMap<Var, Tree>,
     /// The bindings of the body that is being converted.
@@ -38,7 +38,7 @@ pub(super) struct Converter<'c, 'p, 'n> {
 const LONGEST: i64 = 256;
 
 impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
-    pub fn new(context: &'c mut Context<'p>, names: &'n mut Names) -> Self {
+    pub fn new(context: &'c mut Context<'p>, names: &'n Names) -> Self {
         let (terms, lets, open) = (FxHashMap::default(), Vec::new(), Vec::new());
         Converter { context, names, terms, lets, depth: 0, conditional: false, open, unrolled: 1 }
     }
@@ -351,7 +351,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         let mut body = substitute(value, axis, &index_var(own));
         for name in value.free() {
             if let Some(array) = arrays.get(name) {
-                let element = index(Rc::clone(array), vec![index_var(own)], Reads::Checked(Vec::new()));
+                let element = index(Rc::clone(array), vec![index_var(own)], Reads::InRange);
                 body = substitute(&body, *name, &element);
             }
         }
@@ -367,7 +367,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         for (dest, value) in dest.into_iter().zip(values) {
             let params: Vec<Name> = space.iter().map(|_| self.names.fresh()).collect();
             let at: Vec<Tree> = params.iter().map(|param| index_var(*param)).collect();
-            let indices = places.iter().map(|place| index(Rc::clone(place), at.clone(), Reads::Checked(Vec::new()))).collect();
+            let indices = places.iter().map(|place| index(Rc::clone(place), at.clone(), Reads::InRange)).collect();
             let scattered = scatter(dest.shape.clone(), Rc::clone(value), IndexFunction { params, indices });
             results.push(add(dest, scattered));
         }

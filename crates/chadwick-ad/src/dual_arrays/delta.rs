@@ -1,166 +1,104 @@
-//! Dual arrays (Smeding, section 4.5) and their extraction (4.6.1): beside every array of numbers that depends on an input stands a
-//! linear term over the inputs, `Delta`. All operations on arrays but arithmetic are linear, so they are their own.
+//! Dual arrays (Smeding, section 4.5): beside every array of numbers that depends on an input stands a linear term over the inputs,
+//! `Delta`. All operations on arrays but arithmetic are linear, so they are their own.
 //!
-//! Since a `Delta` never looks at a number, the two halves come apart: bindings of primal values, and one symbolic `Delta` that
-//! mentions them. It has as many nodes as the term has operations, whatever the sizes of arrays are.
+//! They are arrays over any other kind of arrays. Over numbers, a `Delta` is made while the function runs. Over terms it is symbolic, and the two
+//! halves come apart (4.6.1): what computes the primal values, and one `Delta` that mentions them. Either has as many nodes as
+//! there are operations, whatever the sizes of arrays are.
 
-use super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, deep, elementwise, gather, index, replicate, reshape,
-    scatter, stack, sum_outer, transpose, var_like,
-};
-use chadwick_core::prim::Derivative;
-use chadwick_core::{Atom, Prim, PrimOp};
-use rustc_hash::FxHashMap;
+use super::algebra::Algebra;
+use super::term::{Elementwise, Reads, Shape};
+use chadwick_core::prim::{Derivative, Partial};
+use chadwick_core::{Atom, Const, Prim, PrimOp};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// A linear term; zero is the absence of one.
-#[derive(Debug)]
-pub(super) struct Delta {
-    pub node: DeltaNode,
-    pub prim: Prim,
-    pub shape: Shape,
+pub struct Delta<A: Algebra> {
+    pub(super) node: DeltaNode<A>,
+    pub(super) prim: Prim,
+    pub(super) shape: Shape,
 }
 
-#[derive(Debug)]
-pub(super) enum DeltaNode {
+pub(super) enum DeltaNode<A: Algebra> {
     Input(usize),
-    Add(Rc<Delta>, Rc<Delta>),
+    Add(Rc<Delta<A>>, Rc<Delta<A>>),
     /// Times the array of partial derivatives.
-    Scale(Tree, Rc<Delta>),
-    Negate(Rc<Delta>),
-    Convert(Rc<Delta>),
+    Scale(A::Array, Rc<Delta<A>>),
+    Negate(Rc<Delta<A>>),
+    Convert(Rc<Delta<A>>),
     /// Where the condition has this value; zero elsewhere.
-    Where(Tree, bool, Rc<Delta>),
+    Where(A::Array, bool, Rc<Delta<A>>),
     /// All that have one number are the same; those inside have smaller ones.
-    Share(usize, Rc<Delta>),
-    Index(Rc<Delta>, Vec<Tree>),
-    SumOuter(Rc<Delta>),
-    Gather(Rc<Delta>, IndexFunction),
-    Scatter(Rc<Delta>, IndexFunction),
-    Stack(Vec<Option<Rc<Delta>>>),
-    Replicate(Rc<Delta>),
-    Transpose(Vec<usize>, Rc<Delta>),
-    Reshape(Rc<Delta>),
+    Share(usize, Rc<Delta<A>>),
+    Index(Rc<Delta<A>>, Vec<A::Array>),
+    SumOuter(Rc<Delta<A>>),
+    Gather(Rc<Delta<A>>, A::Function),
+    Scatter(Rc<Delta<A>>, A::Function),
+    Stack(Vec<Option<Rc<Delta<A>>>>),
+    Replicate(Rc<Delta<A>>),
+    Transpose(Vec<usize>, Rc<Delta<A>>),
+    Reshape(Rc<Delta<A>>),
 }
 
-pub(super) type Dual = (Tree, Option<Rc<Delta>>);
-
-pub(super) struct DualArrays<'n> {
-    pub names: &'n mut Names,
-    /// The primal values, in the order in which they are computed.
-    pub bindings: Vec<(Name, Tree)>,
-    deltas: FxHashMap<Name, Rc<Delta>>,
-    /// How many numbers of shares are used.
-    pub shares: usize,
+/// An array, and how it depends on the inputs.
+pub struct DualArray<A: Algebra> {
+    pub primal: A::Array,
+    pub(super) delta: Option<Rc<Delta<A>>>,
 }
 
-impl<'n> DualArrays<'n> {
-    /// For inputs that are these variables.
-    pub fn new(names: &'n mut Names, inputs: &[(Name, Tree)]) -> Self {
-        let input = |(number, (name, tree)): (usize, &(Name, Tree))| (*name, delta_like(tree, DeltaNode::Input(number)));
-        DualArrays { names, bindings: Vec::new(), deltas: inputs.iter().enumerate().map(input).collect(), shares: 0 }
+impl<A: Algebra> Clone for DualArray<A> {
+    fn clone(&self) -> Self {
+        DualArray { primal: self.primal.clone(), delta: self.delta.clone() }
+    }
+}
+
+/// The instance of dual arrays over another.
+#[derive(Clone)]
+pub struct Dual<A: Algebra> {
+    pub primal: A,
+    shares: Rc<Cell<usize>>,
+    /// Whether this is an index function, which matters by its integers only (`D'`, figure 4.14).
+    is_index: Rc<Cell<bool>>,
+}
+
+impl<A: Algebra> Dual<A> {
+    pub fn over(primal: A) -> Self {
+        Dual { primal, shares: Rc::default(), is_index: Rc::default() }
     }
 
-    /// Binds a name to a term in normal form.
-    pub fn bind(&mut self, name: Name, value: &Tree) {
-        let (primal, delta) = self.dual(value);
-        self.bindings.push((name, primal));
-        if let Some(delta) = delta {
-            self.deltas.insert(name, delta);
-        }
+    /// An array that depends on no input.
+    pub fn plain(&self, primal: A::Array) -> DualArray<A> {
+        DualArray { primal, delta: None }
     }
 
-    /// `D[t]`, its primal bindings appended. Indices and index functions stay as they are (`D'`): the variables in them are primal values.
-    pub fn dual(&mut self, tree: &Tree) -> Dual {
-        deep(|| self.dual_here(tree))
+    /// The input of this number.
+    pub fn input(&self, number: usize, primal: A::Array) -> DualArray<A> {
+        let delta = self.delta_like(&primal, DeltaNode::Input(number));
+        DualArray { primal, delta: Some(delta) }
     }
 
-    fn dual_here(&mut self, tree: &Tree) -> Dual {
-        match &tree.term {
-            Term::Var(name) => (Rc::clone(tree), self.deltas.get(name).cloned()),
-            Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) => (Rc::clone(tree), None),
-            Term::Let(name, value, body) => {
-                self.bind(*name, value);
-                self.dual(body)
-            }
-            Term::Elementwise(op, args) => self.elementwise(tree, *op, args),
-            Term::Index(base, indices, reads) => {
-                let (base, delta) = self.dual(base);
-                let primal = index(base, indices.clone(), reads.clone());
-                self.shared(primal, delta.map(|delta| DeltaNode::Index(delta, indices.clone())))
-            }
-            Term::Gather(base, function, reads) => {
-                let (base, delta) = self.dual(base);
-                let primal = gather(tree.shape.clone(), base, function.clone(), reads.clone());
-                self.shared(primal, delta.map(|delta| DeltaNode::Gather(delta, function.clone())))
-            }
-            Term::Scatter(of, function) => {
-                let (of, delta) = self.dual(of);
-                let primal = scatter(tree.shape.clone(), of, function.clone());
-                self.shared(primal, delta.map(|delta| DeltaNode::Scatter(delta, function.clone())))
-            }
-            Term::SumOuter(of) => {
-                let (of, delta) = self.dual(of);
-                self.shared(sum_outer(of), delta.map(DeltaNode::SumOuter))
-            }
-            Term::Replicate(of) => {
-                let (of, delta) = self.dual(of);
-                let count = tree.shape.first().cloned().unwrap_or(Atom::i64(0));
-                self.shared(replicate(count, of), delta.map(DeltaNode::Replicate))
-            }
-            Term::Transpose(permutation, of) => {
-                let (of, delta) = self.dual(of);
-                self.shared(transpose(permutation, of), delta.map(|delta| DeltaNode::Transpose(permutation.clone(), delta)))
-            }
-            Term::Reshape(of) => {
-                let (of, delta) = self.dual(of);
-                self.shared(reshape(tree.shape.clone(), of), delta.map(DeltaNode::Reshape))
-            }
-            Term::Stack(rows) => {
-                let (rows, deltas): (Vec<Tree>, Vec<_>) = rows.iter().map(|row| self.dual(row)).unzip();
-                let active = deltas.iter().any(Option::is_some);
-                self.shared(stack(rows), active.then_some(DeltaNode::Stack(deltas)))
-            }
-        }
+    fn delta_like(&self, primal: &A::Array, node: DeltaNode<A>) -> Rc<Delta<A>> {
+        Rc::new(Delta { node, prim: self.primal.prim(primal), shape: self.primal.shape(primal) })
     }
 
-    fn elementwise(&mut self, tree: &Tree, op: Elementwise, args: &[Tree]) -> Dual {
-        let (primals, deltas): (Vec<Tree>, Vec<_>) = args.iter().map(|arg| self.dual(arg)).unzip();
-        let passes = match op {
-            Elementwise::Prim(op) => {
-                deltas.iter().zip(op.derivatives()).any(|(delta, by)| delta.is_some() && by != Derivative::Zero)
-            }
-            Elementwise::Select => deltas.iter().skip(1).any(Option::is_some),
-            Elementwise::Partial(..) => false,
-        };
-        if !passes {
-            return (elementwise(op, primals), None);
-        }
-        let primals: Vec<Tree> = primals.into_iter().map(|primal| self.named(primal)).collect();
-        let result = self.named(elementwise(op, primals.clone()));
-        let terms = match op {
-            Elementwise::Prim(op) => self.scaled(op, &primals, &deltas, &result),
-            _ => {
-                let mut deltas = deltas.into_iter().skip(1);
-                let mut side = |holds| {
-                    let delta = deltas.next().flatten()?;
-                    Some(delta_like(tree, DeltaNode::Where(Rc::clone(&primals[0]), holds, delta)))
-                };
-                let sides = [side(true), side(false)];
-                sides.into_iter().flatten().collect()
-            }
-        };
-        let sum = terms.into_iter().reduce(|left, right| delta_like(tree, DeltaNode::Add(left, right)));
-        let delta = sum.map(|sum| self.numbered(sum));
-        (result, delta)
+    fn numbered(&self, delta: Rc<Delta<A>>) -> Rc<Delta<A>> {
+        self.shares.set(self.shares.get() + 1);
+        let (prim, shape) = (delta.prim, delta.shape.clone());
+        Rc::new(Delta { node: DeltaNode::Share(self.shares.get(), delta), prim, shape })
+    }
+
+    /// The result of an operation that is linear, if there is a `Delta` for it.
+    fn linear(&self, primal: A::Array, node: Option<DeltaNode<A>>) -> DualArray<A> {
+        let Some(node) = node.filter(|_| !self.is_index.get()) else { return self.plain(primal) };
+        let delta = self.numbered(self.delta_like(&primal, node));
+        DualArray { primal: self.primal.share(primal), delta: Some(delta) }
     }
 
     /// The `Delta` of each operand, times the partial derivative by it.
-    fn scaled(&mut self, op: PrimOp, operands: &[Tree], deltas: &[Option<Rc<Delta>>], result: &Tree) -> Vec<Rc<Delta>> {
+    fn scaled(&self, op: PrimOp, operands: &[A::Array], deltas: &[Option<Rc<Delta<A>>>], result: &A::Array) -> Vec<Rc<Delta<A>>> {
         let mut terms = Vec::new();
         for (at, (derivative, delta)) in op.derivatives().iter().zip(deltas).enumerate() {
-            let Some(delta) = delta else { continue };
-            let delta = Rc::clone(delta);
+            let Some(delta) = delta.clone() else { continue };
             let node = match derivative {
                 Derivative::Zero => continue,
                 Derivative::One => {
@@ -171,49 +109,152 @@ impl<'n> DualArrays<'n> {
                 Derivative::Convert => DeltaNode::Convert(delta),
                 Derivative::Scale(partial) => {
                     let factor = match partial {
-                        chadwick_core::prim::Partial::Operand(operand) => Rc::clone(&operands[*operand]),
-                        chadwick_core::prim::Partial::Result => Rc::clone(result),
+                        Partial::Operand(operand) => operands[*operand].clone(),
+                        Partial::Result => result.clone(),
                         _ => {
-                            let args = [operands, &[Rc::clone(result)]].concat();
-                            self.named(elementwise(Elementwise::Partial(op, at), args))
+                            let args = [operands, std::slice::from_ref(result)].concat();
+                            self.primal.share(self.primal.elementwise(Elementwise::Partial(op, at), args))
                         }
                     };
                     DeltaNode::Scale(factor, delta)
                 }
             };
-            terms.push(delta_like(result, node));
+            terms.push(self.delta_like(result, node));
         }
         terms
     }
 
-    /// A linear operation: its result is named, its `Delta` shared.
-    fn shared(&mut self, primal: Tree, node: Option<DeltaNode>) -> Dual {
-        let Some(node) = node else { return (primal, None) };
-        let delta = delta_like(&primal, node);
-        (self.named(primal), Some(self.numbered(delta)))
-    }
-
-    fn numbered(&mut self, delta: Rc<Delta>) -> Rc<Delta> {
-        self.shares += 1;
-        let (prim, shape) = (delta.prim, delta.shape.clone());
-        Rc::new(Delta { node: DeltaNode::Share(self.shares, delta), prim, shape })
-    }
-
-    /// A variable for a value, so that it can be mentioned again.
-    fn named(&mut self, tree: Tree) -> Tree {
-        if tree.is_simple() {
-            return tree;
+    /// Whether the result of an element-wise operation depends on an input.
+    fn passes(&self, op: Elementwise, args: &[DualArray<A>]) -> bool {
+        let is_active = |arg: &DualArray<A>| arg.delta.is_some();
+        match op {
+            _ if self.is_index.get() => false,
+            Elementwise::Prim(op) => op.derivatives().iter().zip(args).any(|(by, arg)| *by != Derivative::Zero && is_active(arg)),
+            Elementwise::Select => args.iter().skip(1).any(is_active),
+            Elementwise::Partial(..) => false,
         }
-        let name = self.names.fresh();
-        let variable = var_like(name, &tree);
-        self.bindings.push((name, tree));
-        variable
     }
 }
 
-fn delta_like(tree: &Tree, node: DeltaNode) -> Rc<Delta> {
-    Rc::new(Delta { node, prim: tree.prim, shape: tree.shape.clone() })
+fn primals<A: Algebra>(arrays: Vec<DualArray<A>>) -> Vec<A::Array> {
+    arrays.into_iter().map(|array| array.primal).collect()
 }
 
-/// The default of a read in what derivatives make: a cotangent that comes from nowhere is zero.
-pub(super) const FROM_NOWHERE: Reads = Reads::Total;
+/// `D` (figures 4.15 and 4.16).
+impl<A: Algebra> Algebra for Dual<A> {
+    type Array = DualArray<A>;
+    type Function = A::Function;
+
+    fn prim(&self, array: &DualArray<A>) -> Prim {
+        self.primal.prim(&array.primal)
+    }
+
+    fn shape(&self, array: &DualArray<A>) -> Shape {
+        self.primal.shape(&array.primal)
+    }
+
+    fn constant(&self, value: Const) -> DualArray<A> {
+        self.plain(self.primal.constant(value))
+    }
+
+    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[DualArray<A>]) -> Vec<DualArray<A>>) -> A::Function {
+        let before = self.is_index.replace(true);
+        let function = self.primal.function(domain, &mut |indices| {
+            let indices: Vec<DualArray<A>> = indices.iter().map(|index| self.plain(index.clone())).collect();
+            primals(run(&indices))
+        });
+        self.is_index.set(before);
+        function
+    }
+
+    /// Primal values go into a `Delta`, out of the scope of any `let`; so they are shared instead.
+    fn let_(&self, value: DualArray<A>, body: &mut dyn FnMut(DualArray<A>) -> DualArray<A>) -> DualArray<A> {
+        match self.is_index.get() {
+            true => {
+                let bound = &mut |primal| body(self.plain(primal)).primal;
+                self.plain(self.primal.let_(value.primal, bound))
+            }
+            false => body(self.share(value)),
+        }
+    }
+
+    /// The `Delta` is shared as it is.
+    fn share(&self, array: DualArray<A>) -> DualArray<A> {
+        DualArray { primal: self.primal.share(array.primal), delta: array.delta }
+    }
+
+    fn elementwise(&self, op: Elementwise, args: Vec<DualArray<A>>) -> DualArray<A> {
+        if !self.passes(op, &args) {
+            return self.plain(self.primal.elementwise(op, primals(args)));
+        }
+        let deltas: Vec<_> = args.iter().map(|arg| arg.delta.clone()).collect();
+        let operands: Vec<A::Array> = args.into_iter().map(|arg| self.primal.share(arg.primal)).collect();
+        let result = self.primal.share(self.primal.elementwise(op, operands.clone()));
+        let terms = match (op, deltas.as_slice(), operands.as_slice()) {
+            (Elementwise::Prim(op), ..) => self.scaled(op, &operands, &deltas, &result),
+            (_, [_, then, otherwise], [condition, ..]) => {
+                let side = |holds, delta: &Option<Rc<Delta<A>>>| {
+                    Some(self.delta_like(&result, DeltaNode::Where(condition.clone(), holds, delta.clone()?)))
+                };
+                [side(true, then), side(false, otherwise)].into_iter().flatten().collect()
+            }
+            _ => Vec::new(),
+        };
+        let sum = terms.into_iter().reduce(|left, right| self.delta_like(&result, DeltaNode::Add(left, right)));
+        DualArray { primal: result, delta: sum.map(|sum| self.numbered(sum)) }
+    }
+
+    fn iota(&self, count: &Atom) -> DualArray<A> {
+        self.plain(self.primal.iota(count))
+    }
+
+    fn index(&self, base: DualArray<A>, indices: Vec<DualArray<A>>, reads: &Reads) -> DualArray<A> {
+        let indices = primals(indices);
+        // They are mentioned once more by the `Delta`.
+        let indices: Vec<A::Array> = match base.delta.is_some() && !self.is_index.get() {
+            true => indices.into_iter().map(|index| self.primal.share(index)).collect(),
+            false => indices,
+        };
+        let primal = self.primal.index(base.primal, indices.clone(), reads);
+        self.linear(primal, base.delta.map(|delta| DeltaNode::Index(delta, indices)))
+    }
+
+    fn gather(&self, shape: &[Atom], base: DualArray<A>, function: &A::Function, reads: &Reads) -> DualArray<A> {
+        let primal = self.primal.gather(shape, base.primal, function, reads);
+        self.linear(primal, base.delta.map(|delta| DeltaNode::Gather(delta, function.clone())))
+    }
+
+    fn scatter(&self, shape: &[Atom], of: DualArray<A>, function: &A::Function) -> DualArray<A> {
+        let primal = self.primal.scatter(shape, of.primal, function);
+        self.linear(primal, of.delta.map(|delta| DeltaNode::Scatter(delta, function.clone())))
+    }
+
+    fn sum_outer(&self, of: DualArray<A>) -> DualArray<A> {
+        self.linear(self.primal.sum_outer(of.primal), of.delta.map(DeltaNode::SumOuter))
+    }
+
+    fn stack(&self, rows: Vec<DualArray<A>>) -> DualArray<A> {
+        let deltas: Vec<_> = rows.iter().map(|row| row.delta.clone()).collect();
+        let active = deltas.iter().any(Option::is_some);
+        self.linear(self.primal.stack(primals(rows)), active.then_some(DeltaNode::Stack(deltas)))
+    }
+
+    fn replicate(&self, count: &Atom, of: DualArray<A>) -> DualArray<A> {
+        self.linear(self.primal.replicate(count, of.primal), of.delta.map(DeltaNode::Replicate))
+    }
+
+    fn transpose(&self, permutation: &[usize], of: DualArray<A>) -> DualArray<A> {
+        let all: Vec<usize> = permutation.iter().copied().chain(permutation.len()..self.shape(&of).len()).collect();
+        let primal = self.primal.transpose(permutation, of.primal);
+        self.linear(primal, of.delta.map(|delta| DeltaNode::Transpose(all, delta)))
+    }
+
+    fn reshape(&self, shape: &[Atom], of: DualArray<A>) -> DualArray<A> {
+        self.linear(self.primal.reshape(shape, of.primal), of.delta.map(DeltaNode::Reshape))
+    }
+
+    /// The rows one by one, each with a `Delta` of its own: the way to differentiate what still has builds, and the reason to remove them.
+    fn build(&self, count: usize, row: &mut dyn FnMut(DualArray<A>) -> DualArray<A>) -> DualArray<A> {
+        self.stack((0..count).map(|at| row(self.integer(at as i64))).collect())
+    }
+}

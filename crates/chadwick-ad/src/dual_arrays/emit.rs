@@ -157,6 +157,7 @@ impl Emitter<'_, '_> {
         let span = self.span;
         let plain = Op::Index { array, indices: indices.clone() };
         let mut may = match reads {
+            Reads::InRange => return self.context.emit_one(plain, span),
             Reads::Checked(extents) if extents.is_empty() => return self.context.emit_one(plain, span),
             // Where all are positive the program reads too, and fails as this does.
             Reads::Checked(extents) => {

@@ -1,17 +1,19 @@
 //! A derivative in the notation of the chapter, at every stage: the term, the term without builds, the primal values with the `Delta`, and
 //! the gradient.
 
-use super::delta::{Delta, DeltaNode};
+use super::delta::{Delta, DeltaNode, DualArray};
+use super::staged::Staged;
 use super::term::{Elementwise, IndexFunction, Name, Term, Tree};
-use super::{Derived, Gradient};
+use super::{Derived, Gradient, Program};
 use crate::context::Context;
-use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op, Program};
+use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::rc::Rc;
 
 /// The functions that are differentiated in reverse.
-pub(crate) fn in_notation(prepared: &Program) -> String {
+pub(crate) fn in_notation(prepared: &chadwick_core::Program) -> String {
     let mut roots = Vec::new();
     prepared.functions.iter().for_each(|function| collect(&function.body, &mut roots));
     let mut program = prepared.clone();
@@ -36,20 +38,37 @@ fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
 }
 
 fn describe(context: &mut Context, lambda: &Lambda, number: usize, text: &mut String) {
-    let Some(mut derived) = Derived::new(context, lambda, Default::default()) else {
+    let Some(derived) = Derived::new(context, lambda, Default::default()) else {
         let problem = context.errors.pop().map(|error| error.message).unwrap_or_default();
         context.errors.clear();
         let _ = writeln!(text, "-- function {number} has no derivative here: {problem}\n");
         return;
     };
     let gradient = derived.gradient();
-    let mut writer = Writer { program: context.program(), text: String::new(), written: FxHashSet::default() };
+    let (program, shares) = (Some(context.program()), &gradient.shares);
+    let mut writer = Writer { program, shares, text: String::new(), written: FxHashSet::default() };
     writer.derivation(&derived, &gradient, number);
     text.push_str(&writer.text);
 }
 
+/// The inputs, the bindings and the results.
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shares = BTreeMap::new();
+        let mut writer = Writer { program: None, shares: &shares, text: String::new(), written: FxHashSet::default() };
+        let inputs: Vec<String> = self.inputs.iter().map(|(name, _)| variable(*name)).collect();
+        let _ = writeln!(writer.text, "\\{}.", inputs.join(", "));
+        writer.lines(&self.bindings);
+        writer.results(&self.results);
+        f.write_str(&writer.text)
+    }
+}
+
 struct Writer<'p> {
-    program: &'p Program,
+    /// Has the names of what stands around.
+    program: Option<&'p chadwick_core::Program>,
+    /// What became of shares in terms.
+    shares: &'p BTreeMap<usize, Name>,
     text: String,
     /// Shares that stand there already.
     written: FxHashSet<usize>,
@@ -57,24 +76,24 @@ struct Writer<'p> {
 
 impl Writer<'_> {
     fn derivation(&mut self, derived: &Derived, gradient: &Gradient, number: usize) {
-        let inputs: Vec<String> = derived.inputs.iter().flatten().map(|(name, _)| variable(*name)).collect();
+        let inputs: Vec<String> = derived.source.inputs.iter().map(|(name, _)| variable(*name)).collect();
         let inputs = inputs.join(", ");
         let _ = writeln!(self.text, "f{number}({inputs}) =");
-        self.lines(&derived.source);
-        self.results(&derived.source_results);
+        self.lines(&derived.source.bindings);
+        self.results(&derived.source.results);
         let _ = writeln!(self.text, "\n-- without builds\nf{number}({inputs}) =");
-        self.lines(&derived.normal);
-        self.results(&derived.normal_results);
+        self.lines(&derived.normal.bindings);
+        self.results(&derived.normal.results);
         let _ = writeln!(self.text, "\n-- primal values, and Delta\nD[f{number}]({inputs}) =");
-        self.lines(&derived.bindings);
-        let duals: Vec<String> = derived.results.iter().map(|(primal, delta)| self.dual(primal, delta.as_ref())).collect();
+        self.lines(&gradient.primal_bindings);
+        let duals: Vec<String> = derived.results.iter().map(|result| self.dual(result)).collect();
         let _ = writeln!(self.text, "  {}", duals.join(", "));
         let seeds: Vec<String> = gradient.seeds.iter().copied().map(variable).collect();
         let _ = writeln!(self.text, "\n-- the gradient\nrev$f{number}({inputs}; {}) =", seeds.join(", "));
-        self.lines(&derived.bindings);
+        self.lines(&gradient.primal_bindings);
         self.lines(&gradient.bindings);
-        let mut results: Vec<String> = derived.results.iter().map(|(primal, _)| self.tree(primal)).collect();
-        let given = derived.inputs.iter().zip(&gradient.results).filter(|(input, _)| input.is_some());
+        let mut results: Vec<String> = gradient.primals.iter().map(|primal| self.tree(primal)).collect();
+        let given = derived.is_input.iter().zip(&gradient.results).filter(|(is_input, _)| **is_input);
         results.extend(given.map(|(_, tree)| tree.as_ref().map_or(String::from("0"), |tree| self.tree(tree))));
         let _ = writeln!(self.text, "  {}\n", results.join(", "));
     }
@@ -91,8 +110,8 @@ impl Writer<'_> {
         let _ = writeln!(self.text, "  {}", results.join(", "));
     }
 
-    fn dual(&mut self, primal: &Tree, delta: Option<&Rc<Delta>>) -> String {
-        format!("({}, {})", self.tree(primal), self.delta(delta))
+    fn dual(&mut self, result: &DualArray<Staged>) -> String {
+        format!("({}, {})", self.tree(&result.primal), self.delta(result.delta.as_ref()))
     }
 
     fn atom(&self, atom: &Atom) -> String {
@@ -102,7 +121,8 @@ impl Writer<'_> {
             Atom::Const(Const::F32(number)) => number.to_string(),
             Atom::Const(constant) => format!("{constant:?}"),
             Atom::Var(var) => {
-                let name = self.program.var_names.get(var.0 as usize).map_or("", |name| name.as_str());
+                let name =
+                    self.program.and_then(|program| program.var_names.get(var.0 as usize)).map_or("", |name| name.as_str());
                 format!("{}{}", if name.is_empty() { "n" } else { name }, var.0)
             }
         }
@@ -149,13 +169,16 @@ impl Writer<'_> {
             Term::Transpose(permutation, of) => format!("tr_{permutation:?} ({})", self.tree(of)),
             Term::Reshape(of) => format!("reshape {} ({})", self.atoms(&tree.shape), self.tree(of)),
             Term::Build(name, body) => format!("build1 {first} (\\{}. {})", variable(*name), self.tree(body)),
-            Term::Share(number, of) => format!("share {number} ({})", self.tree(of)),
+            Term::Share(number, of) => match self.shares.get(number) {
+                Some(name) => variable(*name),
+                None => self.tree(of),
+            },
         }
     }
 
-    fn delta(&mut self, delta: Option<&Rc<Delta>>) -> String {
+    fn delta(&mut self, delta: Option<&Rc<Delta<Staged>>>) -> String {
         let Some(delta) = delta else { return String::from("Zero") };
-        let inner = |writer: &mut Self, delta: &Rc<Delta>| format!("({})", writer.delta(Some(delta)));
+        let inner = |writer: &mut Self, delta: &Rc<Delta<Staged>>| format!("({})", writer.delta(Some(delta)));
         match &delta.node {
             DeltaNode::Input(number) => format!("Input {}", number + 1),
             DeltaNode::Add(left, right) => format!("Add {} {}", inner(self, left), inner(self, right)),

@@ -1,30 +1,49 @@
-//! The reverse pass over a symbolic `Delta` (Smeding, figures 4.17 and 4.20): cotangents are terms.
+//! The reverse pass over a `Delta` (Smeding, figures 4.17 and 4.20), at any kind of arrays: with numbers it gives gradients, with terms
+//! a term that computes them.
 //!
 //! Shares are taken from the largest number down, so each is looked at once, with its whole cotangent. A cotangent that goes two ways
-//! is marked to be computed once (`share`), and the marks become bindings afterwards (`shareToLet`, figure 4.21).
+//! is shared.
 
-use super::delta::{Delta, DeltaNode, FROM_NOWHERE};
-use super::term::{
-    Elementwise, IndexFunction, Name, Names, Term, Tree, deep, elementwise, gather, index, integer, outer, rebuilt, replicate,
-    reshape, scatter, share, sum_outer, transpose, var_like,
-};
-use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp, UnaryOp};
-use rustc_hash::FxHashMap;
+use super::algebra::Algebra;
+use super::delta::{Delta, DeltaNode, Dual, DualArray};
+use super::term::{Elementwise, Reads};
+use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The state of the pass.
-pub(super) struct ReversePass {
-    /// The cotangents of the inputs, as far as there are any.
-    pub gradients: Vec<Option<Tree>>,
-    waiting: BTreeMap<usize, (Rc<Delta>, Tree)>,
-    shares: usize,
+/// The default of a read in what derivatives make: a cotangent that comes from nowhere is zero.
+const FROM_NOWHERE: Reads = Reads::Total;
+
+/// The value of a function at some arrays, and the cotangents of those for one of the value.
+pub fn gradient<A: Algebra>(
+    algebra: &A,
+    inputs: &[A::Array],
+    cotangent: A::Array,
+    function: impl FnOnce(&Dual<A>, &[DualArray<A>]) -> DualArray<A>,
+) -> (A::Array, Vec<A::Array>) {
+    let dual = Dual::over(algebra.clone());
+    let named: Vec<DualArray<A>> = inputs.iter().enumerate().map(|(number, input)| dual.input(number, input.clone())).collect();
+    let result = function(&dual, &named);
+    let seeded = result.delta.map(|delta| (delta, cotangent)).into_iter().collect();
+    let gradients = ReversePass::run(algebra, inputs.len(), seeded);
+    let or_zero = |(gradient, input): (Option<A::Array>, &A::Array)| {
+        gradient.unwrap_or_else(|| algebra.zeros(algebra.prim(input), &algebra.shape(input)))
+    };
+    (result.primal, gradients.into_iter().zip(inputs).map(or_zero).collect())
 }
 
-impl ReversePass {
+/// The state of the pass.
+pub(super) struct ReversePass<'a, A: Algebra> {
+    algebra: &'a A,
+    /// The cotangents of the inputs, as far as there are any.
+    gradients: Vec<Option<A::Array>>,
+    waiting: BTreeMap<usize, (Rc<Delta<A>>, A::Array)>,
+}
+
+impl<'a, A: Algebra> ReversePass<'a, A> {
     /// The cotangents of the inputs for the cotangents of some results.
-    pub fn run(inputs: usize, results: Vec<(Rc<Delta>, Tree)>) -> Vec<Option<Tree>> {
-        let mut pass = ReversePass { gradients: vec![None; inputs], waiting: BTreeMap::new(), shares: 0 };
+    pub fn run(algebra: &'a A, inputs: usize, results: Vec<(Rc<Delta<A>>, A::Array)>) -> Vec<Option<A::Array>> {
+        let mut pass = ReversePass { algebra, gradients: vec![None; inputs], waiting: BTreeMap::new() };
         results.into_iter().for_each(|(delta, cotangent)| pass.eval(cotangent, &delta));
         while let Some((_, (delta, cotangent))) = pass.waiting.pop_last() {
             pass.eval(cotangent, &delta);
@@ -32,122 +51,82 @@ impl ReversePass {
         pass.gradients
     }
 
-    fn eval(&mut self, cotangent: Tree, delta: &Rc<Delta>) {
+    fn sum(&self, before: Option<A::Array>, cotangent: A::Array) -> A::Array {
+        match before {
+            None => cotangent,
+            Some(before) => self.algebra.add(cotangent, before),
+        }
+    }
+
+    /// Between two shares a `Delta` is as deep as one rule makes it.
+    fn eval(&mut self, cotangent: A::Array, delta: &Rc<Delta<A>>) {
+        let algebra = self.algebra;
+        let prim = algebra.prim(&cotangent);
         match &delta.node {
             DeltaNode::Input(number) => {
+                let before = self.gradients.get_mut(*number).and_then(Option::take);
+                let sum = self.sum(before, cotangent);
                 if let Some(place) = self.gradients.get_mut(*number) {
-                    *place = Some(sum(place.take(), cotangent));
+                    *place = Some(sum);
                 }
             }
             DeltaNode::Share(number, inner) => {
                 let before = self.waiting.remove(number).map(|(_, cotangent)| cotangent);
-                self.waiting.insert(*number, (Rc::clone(inner), sum(before, cotangent)));
+                let sum = self.sum(before, cotangent);
+                self.waiting.insert(*number, (Rc::clone(inner), sum));
             }
             DeltaNode::Add(left, right) => {
-                let cotangent = self.once(cotangent);
-                self.eval(Rc::clone(&cotangent), left);
+                let cotangent = algebra.share(cotangent);
+                self.eval(cotangent.clone(), left);
                 self.eval(cotangent, right);
             }
             DeltaNode::Scale(factor, inner) => {
-                let op = PrimOp::Binary(BinaryOp::Scale, cotangent.prim);
-                self.eval(elementwise(Elementwise::Prim(op), vec![cotangent, Rc::clone(factor)]), inner);
+                self.eval(algebra.binary(BinaryOp::Scale, cotangent, factor.clone()), inner);
             }
             DeltaNode::Negate(inner) => {
-                let op = PrimOp::Unary(UnaryOp::Negate, cotangent.prim);
-                self.eval(elementwise(Elementwise::Prim(op), vec![cotangent]), inner);
+                let op = Elementwise::Prim(PrimOp::Unary(UnaryOp::Negate, prim));
+                self.eval(algebra.elementwise(op, vec![cotangent]), inner);
             }
             DeltaNode::Convert(inner) => {
-                let op = PrimOp::Convert { from: cotangent.prim, to: inner.prim };
-                let converted = match cotangent.prim == inner.prim {
+                let op = Elementwise::Prim(PrimOp::Convert { from: prim, to: inner.prim });
+                let converted = match prim == inner.prim {
                     true => cotangent,
-                    false => elementwise(Elementwise::Prim(op), vec![cotangent]),
+                    false => algebra.elementwise(op, vec![cotangent]),
                 };
                 self.eval(converted, inner);
             }
             DeltaNode::Where(condition, holds, inner) => {
-                let zero = zeros(cotangent.prim, &cotangent.shape);
+                let zero = algebra.zeros(prim, &delta.shape);
                 let [then, otherwise] = if *holds { [cotangent, zero] } else { [zero, cotangent] };
-                self.eval(elementwise(Elementwise::Select, vec![Rc::clone(condition), then, otherwise]), inner);
+                self.eval(algebra.elementwise(Elementwise::Select, vec![condition.clone(), then, otherwise]), inner);
             }
             DeltaNode::Index(inner, indices) => {
-                let function = IndexFunction { params: Vec::new(), indices: indices.clone() };
-                self.eval(scatter(inner.shape.clone(), cotangent, function), inner);
+                let one_hot = algebra.function(&[], &mut |_| indices.clone());
+                self.eval(algebra.scatter(&inner.shape, cotangent, &one_hot), inner);
             }
-            DeltaNode::Gather(inner, function) => self.eval(scatter(inner.shape.clone(), cotangent, function.clone()), inner),
+            DeltaNode::Gather(inner, function) => self.eval(algebra.scatter(&inner.shape, cotangent, function), inner),
             DeltaNode::Scatter(inner, function) => {
-                self.eval(gather(inner.shape.clone(), cotangent, function.clone(), FROM_NOWHERE), inner);
+                self.eval(algebra.gather(&inner.shape, cotangent, function, &FROM_NOWHERE), inner);
             }
             DeltaNode::SumOuter(inner) => {
                 let count = inner.shape.first().cloned().unwrap_or(Atom::i64(0));
-                self.eval(replicate(count, cotangent), inner);
+                self.eval(algebra.replicate(&count, cotangent), inner);
             }
-            DeltaNode::Replicate(inner) => self.eval(sum_outer(cotangent), inner),
+            DeltaNode::Replicate(inner) => self.eval(algebra.sum_outer(cotangent), inner),
             DeltaNode::Stack(rows) => {
-                let cotangent = self.once(cotangent);
+                let cotangent = algebra.share(cotangent);
                 for (at, row) in rows.iter().enumerate() {
                     let Some(row) = row else { continue };
-                    let place = vec![integer(Atom::i64(at as i64))];
-                    self.eval(index(Rc::clone(&cotangent), place, FROM_NOWHERE), row);
+                    let place = vec![algebra.integer(at as i64)];
+                    self.eval(algebra.index(cotangent.clone(), place, &FROM_NOWHERE), row);
                 }
             }
             DeltaNode::Transpose(permutation, inner) => {
                 let mut inverse = vec![0; permutation.len()];
                 permutation.iter().enumerate().for_each(|(at, axis)| inverse[*axis] = at);
-                self.eval(transpose(&inverse, cotangent), inner);
+                self.eval(algebra.transpose(&inverse, cotangent), inner);
             }
-            DeltaNode::Reshape(inner) => self.eval(reshape(inner.shape.clone(), cotangent), inner),
+            DeltaNode::Reshape(inner) => self.eval(algebra.reshape(&inner.shape, cotangent), inner),
         }
     }
-
-    /// `share`, for a term that will be written more than once.
-    fn once(&mut self, tree: Tree) -> Tree {
-        if tree.is_simple() || matches!(tree.term, Term::Share(..)) {
-            return tree;
-        }
-        self.shares += 1;
-        share(self.shares, tree)
-    }
-}
-
-fn sum(before: Option<Tree>, cotangent: Tree) -> Tree {
-    match before {
-        None => cotangent,
-        Some(before) => {
-            let op = PrimOp::Binary(BinaryOp::Add, cotangent.prim);
-            elementwise(Elementwise::Prim(op), vec![before, cotangent])
-        }
-    }
-}
-
-pub(super) fn zeros(prim: Prim, shape: &[Atom]) -> Tree {
-    let zero = outer(Atom::Const(Const::zero(prim)), prim, Vec::new());
-    shape.iter().rev().fold(zero, |zeros, extent| replicate(extent.clone(), zeros))
-}
-
-/// `shareToLet` for several terms: the bindings, and the terms without shares.
-pub(super) fn share_to_let(names: &mut Names, trees: Vec<Option<Tree>>) -> (Vec<(Name, Tree)>, Vec<Option<Tree>>) {
-    let mut unshared = FxHashMap::default();
-    let mut stacked = BTreeMap::new();
-    let trees = trees.into_iter().map(|tree| tree.map(|tree| unshare(names, &tree, &mut unshared, &mut stacked))).collect();
-    (stacked.into_values().collect(), trees)
-}
-
-fn unshare(
-    names: &mut Names,
-    tree: &Tree,
-    known: &mut FxHashMap<usize, Tree>,
-    stacked: &mut BTreeMap<usize, (Name, Tree)>,
-) -> Tree {
-    let Term::Share(number, inner) = &tree.term else {
-        return deep(|| rebuilt(tree, &mut |part| unshare(names, part, known, stacked)));
-    };
-    if let Some(variable) = known.get(number) {
-        return Rc::clone(variable);
-    }
-    let inner = deep(|| unshare(names, inner, known, stacked));
-    let name = names.fresh();
-    let variable = var_like(name, &inner);
-    known.insert(*number, Rc::clone(&variable));
-    stacked.insert(*number, (name, inner));
-    variable
 }

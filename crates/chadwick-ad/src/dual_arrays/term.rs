@@ -3,42 +3,44 @@
 //!
 //! Extents are atoms of the Core around the derivative. So shapes are symbolic, but known before anything of the term is computed.
 
-use chadwick_core::{Atom, Prim, PrimOp};
+use chadwick_core::{Atom, Const, Prim, PrimOp};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// A variable of a term: an array, or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Name(pub u32);
+pub struct Name(pub(super) u32);
 
-#[derive(Default)]
+/// Where new names come from; copies never give the same one.
+#[derive(Clone, Default)]
 pub(super) struct Names {
-    next: u32,
+    next: Rc<Cell<u32>>,
 }
 
 impl Names {
-    pub fn fresh(&mut self) -> Name {
-        self.next += 1;
-        Name(self.next)
+    pub fn fresh(&self) -> Name {
+        self.next.set(self.next.get() + 1);
+        Name(self.next.get())
     }
 }
 
-pub(super) type Shape = Vec<Atom>;
+pub type Shape = Vec<Atom>;
 
 /// A term with what must be known of it at once.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub term: Term,
-    pub prim: Prim,
-    pub shape: Shape,
+pub struct Node {
+    pub(super) term: Term,
+    pub(super) prim: Prim,
+    pub(super) shape: Shape,
     /// The free variables, in order.
     free: Vec<Name>,
 }
 
-pub(super) type Tree = Rc<Node>;
+pub type Tree = Rc<Node>;
 
 /// What an element-wise operation does with the elements of its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Elementwise {
+pub enum Elementwise {
     Prim(PrimOp),
     /// The second operand where the first holds, else the third.
     Select,
@@ -46,20 +48,47 @@ pub(super) enum Elementwise {
     Partial(PrimOp, usize),
 }
 
+impl Elementwise {
+    /// The type of the result, for operands of these types.
+    pub(super) fn result(self, operands: &[Prim]) -> Prim {
+        match self {
+            Elementwise::Prim(op) | Elementwise::Partial(op, _) => op.result(),
+            Elementwise::Select => operands.get(1).copied().unwrap_or(Prim::Bool),
+        }
+    }
+}
+
 /// What becomes of a read at an index out of range.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reads {
+pub enum Reads {
     /// It fails, unless one of the extents is zero: the read was moved out of builds with these extents.
     Checked(Vec<Atom>),
     /// It gives zero: the program may not want the value.
     Total,
+    /// There is none: the index goes through what was made for it.
+    InRange,
+}
+
+impl Reads {
+    /// One read instead of two, of an array and then of what is read. Only reads in range are mixed with others by any
+    /// transformation.
+    pub(super) fn then(&self, inner: &Reads) -> Reads {
+        match (self, inner) {
+            (Reads::InRange, reads) | (reads, Reads::InRange) => reads.clone(),
+            (Reads::Checked(first), Reads::Checked(second)) => {
+                let new = second.iter().filter(|extent| !first.contains(extent));
+                Reads::Checked(first.iter().chain(new).cloned().collect())
+            }
+            _ => Reads::Total,
+        }
+    }
 }
 
 /// `\[params]. indices`
 #[derive(Clone, Debug)]
-pub(super) struct IndexFunction {
-    pub params: Vec<Name>,
-    pub indices: Vec<Tree>,
+pub struct IndexFunction {
+    pub(super) params: Vec<Name>,
+    pub(super) indices: Vec<Tree>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,6 +113,21 @@ pub(super) enum Term {
     Build(Name, Tree),
     /// Identity; the number says that all that have it are one, to be computed once.
     Share(usize, Tree),
+}
+
+/// The subterms.
+pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
+    match &tree.term {
+        Term::Outer(_) | Term::Var(_) | Term::Iota => Vec::new(),
+        Term::Let(_, value, body) => vec![value, body],
+        Term::Elementwise(_, args) | Term::Stack(args) => args.iter().collect(),
+        Term::Index(base, indices, _) => std::iter::once(base).chain(indices).collect(),
+        Term::Gather(base, function, _) | Term::Scatter(base, function) => {
+            std::iter::once(base).chain(&function.indices).collect()
+        }
+        Term::SumOuter(of) | Term::Replicate(of) | Term::Transpose(_, of) | Term::Reshape(of) => vec![of],
+        Term::Build(_, of) | Term::Share(_, of) => vec![of],
+    }
 }
 
 fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
@@ -157,11 +201,7 @@ pub(super) fn bind(name: Name, value: Tree, body: Tree) -> Tree {
 }
 
 pub(super) fn elementwise(op: Elementwise, args: Vec<Tree>) -> Tree {
-    let prim = match op {
-        Elementwise::Prim(op) => op.result(),
-        Elementwise::Select => args.get(1).map_or(Prim::Bool, |arg| arg.prim),
-        Elementwise::Partial(op, _) => op.result(),
-    };
+    let prim = op.result(&args.iter().map(|arg| arg.prim).collect::<Vec<_>>());
     let shape = args.first().map_or(Vec::new(), |arg| arg.shape.clone());
     node(Term::Elementwise(op, args), prim, shape)
 }
@@ -201,6 +241,11 @@ pub(super) fn stack(rows: Vec<Tree>) -> Tree {
 pub(super) fn replicate(count: Atom, of: Tree) -> Tree {
     let (prim, shape) = (of.prim, with_extent(count, &of.shape));
     node(Term::Replicate(of), prim, shape)
+}
+
+pub(super) fn zeros(prim: Prim, shape: &[Atom]) -> Tree {
+    let zero = outer(Atom::Const(Const::zero(prim)), prim, Vec::new());
+    shape.iter().rev().fold(zero, |zeros, extent| replicate(extent.clone(), zeros))
 }
 
 /// The permutation may leave the last axes out.
