@@ -3,6 +3,7 @@
 use crate::chad::{self, ChadEngine, Cotangents, Definition};
 use crate::context::Context;
 use crate::dual::{DualEngine, Rung};
+use crate::dual_arrays::{self, DualArraysEngine};
 use crate::linear_maps::{self, LinearMaps};
 use crate::notation::{Style, in_notation};
 use chadwick_core::{Atom, Differentiate, Program};
@@ -18,13 +19,20 @@ pub enum ReverseMode {
     /// CHAD with the complexity of its chapter 6.
     ChadEfficient(Cotangents),
     Dual(Rung),
+    DualArrays,
     LinearMaps,
 }
 
 impl ReverseMode {
     /// Whether what it makes is optimised. The others are there to be read and counted, so they stay as the papers have them.
     pub fn is_for_speed(self) -> bool {
-        matches!(self, ReverseMode::ChadFast | ReverseMode::Dual(Rung::Tape | Rung::Parallel) | ReverseMode::LinearMaps)
+        matches!(
+            self,
+            ReverseMode::ChadFast
+                | ReverseMode::Dual(Rung::Tape | Rung::Parallel)
+                | ReverseMode::DualArrays
+                | ReverseMode::LinearMaps
+        )
     }
 
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
@@ -46,6 +54,7 @@ impl ReverseMode {
             ReverseMode::ChadDefinition(_) => Style::Chad,
             ReverseMode::ChadEfficient(_) => Style::ChadEfficient,
             ReverseMode::Dual(rung) => Style::Dual(rung),
+            ReverseMode::DualArrays => return Some(dual_arrays::in_notation(prepared)),
             ReverseMode::LinearMaps => return Some(linear_maps::in_notation(prepared)),
         };
         Some(in_notation(prepared, style))
@@ -57,6 +66,7 @@ impl ReverseMode {
             ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
             ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
+            ReverseMode::DualArrays => Some(Box::new(DualArraysEngine)),
             ReverseMode::LinearMaps => Some(Box::new(LinearMaps::default())),
         }
     }

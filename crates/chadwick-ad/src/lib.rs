@@ -6,6 +6,7 @@ mod context;
 mod dependencies;
 mod directions;
 mod dual;
+pub mod dual_arrays;
 mod engine;
 mod expand;
 mod flow;

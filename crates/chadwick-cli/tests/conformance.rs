@@ -82,6 +82,17 @@ fn derivatives_by_linear_maps_at_nine_digits() {
     takes_or_refuses("tests/conformance/ad/beyond-futhark", &native, 300);
 }
 
+/// Dual arrays take programs with static shapes, and refuse the rest in the same way.
+#[test]
+fn derivatives_by_dual_arrays_at_nine_digits() {
+    for (directory, least) in [("tests/conformance/ad", 1650), ("examples", 11), ("gradbench", 8)] {
+        let options = ["--engine", "dual-arrays", "--tolerance", "1e-9", "--tolerance-f32", "2e-4"];
+        takes_or_refuses(directory, &options, least);
+    }
+    let native = ["--engine", "dual-arrays", "--backend", "native", "--fp", "strict"];
+    takes_or_refuses("tests/conformance/ad/beyond-futhark", &native, 290);
+}
+
 /// So many tests pass, and every other program is refused by the engine.
 fn takes_or_refuses(directory: &str, options: &[&str], least: usize) {
     let run = Command::new(env!("CARGO_BIN_EXE_chadwick"))

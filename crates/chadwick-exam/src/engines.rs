@@ -14,6 +14,8 @@ pub struct Description {
     pub about: &'static str,
     /// What is left out of the language, if anything.
     pub leaves_out: &'static str,
+    /// Whether it takes a dialect that programs with a bit of everything are outside of.
+    pub is_dialect: bool,
     /// Families on which it does worse than a constant factor, by name.
     claims: &'static [(&'static str, Factor)],
 }
@@ -51,8 +53,12 @@ const NAIVE: &[(&str, Factor)] = &[
     ("matrix", Factor::Linear),
 ];
 
+/// A whole array for the cotangent of one element that is read outside of builds.
+const ONE_HOT: &[(&str, Factor)] = &[("elements", Factor::Linear)];
+
 pub fn describe(engine: Engine) -> Description {
-    let row = |paper, about, leaves_out, claims| Description { engine, paper, about, leaves_out, claims };
+    let is_dialect = engine == Engine::DualArrays;
+    let row = |paper, about, leaves_out, claims| Description { engine, paper, about, leaves_out, is_dialect, claims };
     match engine {
         Engine::Auto => row("", "`chad-fast` in native code, `builtin` on the interpreter and where nothing else can", "", &[]),
         Engine::Builtin => {
@@ -89,6 +95,12 @@ pub fn describe(engine: Engine) -> Description {
             };
             row(paper, about, leaves_out, claims)
         }
+        Engine::DualArrays => row(
+            "Smeding, chapter 4",
+            "bulk operations instead of builds, then one symbolic linear term beside each array",
+            "loops whose length is no constant, recursion, scans, reductions that do not add, sum types",
+            ONE_HOT,
+        ),
         Engine::LinearMaps => row(
             "Ellis et al.",
             "derivatives are symbolic linear maps, which laws take away again",

@@ -12,7 +12,7 @@ fn every_engine_passes() {
         assert_eq!(result.worked.wrong, Vec::<String>::new(), "{name}");
         assert_eq!(result.random.wrong, Vec::<String>::new(), "{name}");
         assert!(result.worked.agreed * 4 > result.worked.tried() * 3, "{name} takes too little: {:?}", result.worked.refused);
-        assert!(result.random.agreed > 0, "{name}: {:?}", result.random);
+        assert!(result.random.agreed > 0 || describe(result.engine).is_dialect, "{name}: {:?}", result.random);
         assert!(result.passed(), "{name}: {:?}", result.growth);
     }
 }

@@ -119,6 +119,8 @@ pub enum Engine {
     ChadEfficient(Cotangents),
     /// The same, with reverse mode by dual numbers.
     Dual(Rung),
+    /// The same, with reverse mode by dual arrays.
+    DualArrays,
     /// The same, with reverse mode by symbolic linear maps.
     LinearMaps,
 }
@@ -137,7 +139,7 @@ impl Engine {
         let chad = [Definition::Plain, Definition::Simplified].map(Engine::Chad);
         let efficient = [Cotangents::InMap, Cotangents::InArray].map(Engine::ChadEfficient);
         let all = [Engine::Builtin].into_iter().chain(chad).chain(efficient).chain([Engine::ChadFast]);
-        all.chain(Rung::ALL.map(Engine::Dual)).chain([Engine::LinearMaps]).collect()
+        all.chain(Rung::ALL.map(Engine::Dual)).chain([Engine::DualArrays, Engine::LinearMaps]).collect()
     }
 
     pub fn name(self) -> String {
@@ -151,6 +153,7 @@ impl Engine {
             Engine::ChadEfficient(Cotangents::InArray) => String::from("chad-efficient"),
             Engine::ChadEfficient(Cotangents::InMap) => String::from("chad-efficient:map"),
             Engine::Dual(rung) => format!("dual:{}", rung.name()),
+            Engine::DualArrays => String::from("dual-arrays"),
             Engine::LinearMaps => String::from("linear-maps"),
         }
     }
@@ -163,7 +166,7 @@ impl Engine {
 
     /// Whether native code can be made of what it makes.
     pub fn has_native_code(self) -> bool {
-        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape | Rung::Parallel) | Engine::LinearMaps)
+        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape | Rung::Parallel) | Engine::DualArrays | Engine::LinearMaps)
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
@@ -173,6 +176,7 @@ impl Engine {
             Engine::Chad(definition) => ReverseMode::ChadDefinition(definition),
             Engine::ChadEfficient(cotangents) => ReverseMode::ChadEfficient(cotangents),
             Engine::Dual(rung) => ReverseMode::Dual(rung),
+            Engine::DualArrays => ReverseMode::DualArrays,
             Engine::LinearMaps => ReverseMode::LinearMaps,
         }
     }

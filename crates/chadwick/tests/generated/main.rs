@@ -129,6 +129,42 @@ fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     check::<f64>(Element::F64, &NOT_LINEAR_MAPS, 80);
 }
 
+/// What dual arrays do not take, or seldom.
+const NOT_DUAL_ARRAYS: [Construct; 12] = [
+    Construct::Sums,
+    Construct::RecursiveTypes,
+    Construct::RaggedArrays,
+    Construct::DynamicSizes,
+    Construct::FunctionValues,
+    Construct::Recursion,
+    Construct::WhileLoops,
+    Construct::InPlaceUpdates,
+    Construct::GeneralReductions,
+    Construct::Scans,
+    Construct::Scatters,
+    Construct::CustomRules,
+];
+
+/// Many programs are still refused, for their slices, bounds and reductions; what is taken is right.
+#[test]
+fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
+    let taken = AtomicU64::new(0);
+    runs::check_programs_without(Element::F64, programs(200), &NOT_DUAL_ARRAYS, &|program, report| match engine_agrees::<f64>(
+        Engine::DualArrays,
+        program,
+        Element::F64,
+        report,
+    ) {
+        Err(failure) if failure.message.contains("this engine cannot differentiate") => Ok(()),
+        Err(failure) => Err(failure),
+        Ok(()) => {
+            taken.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    });
+    assert!(taken.into_inner() >= 10, "hardly any program was taken");
+}
+
 /// `fwd$`, `rev$`, the categorical language, procedures and records, on programs without derivatives of their own.
 #[test]
 fn functions_derived_by_linear_maps_agree_with_the_interpreter() {

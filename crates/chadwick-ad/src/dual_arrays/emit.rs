@@ -1,0 +1,225 @@
+//! Terms become Core: one statement for each operation on arrays, which the optimiser fuses.
+
+use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Term, Tree, deep};
+use crate::context::{Applied, Context};
+use chadwick_core::prim::Derivative;
+use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Type};
+use chadwick_source::Span;
+use rustc_hash::FxHashMap;
+
+pub(super) struct Emitter<'c, 'p> {
+    pub context: &'c mut Context<'p>,
+    /// What stands for each variable of terms.
+    pub values: FxHashMap<Name, Atom>,
+    pub span: Span,
+}
+
+impl Emitter<'_, '_> {
+    pub fn bind(&mut self, name: Name, tree: &Tree) {
+        let value = self.tree(tree);
+        self.values.insert(name, value);
+    }
+
+    /// Emits a term; returns its value.
+    pub fn tree(&mut self, tree: &Tree) -> Atom {
+        deep(|| self.tree_here(tree))
+    }
+
+    fn tree_here(&mut self, tree: &Tree) -> Atom {
+        match &tree.term {
+            Term::Outer(atom) => atom.clone(),
+            Term::Var(name) => self.values.get(name).cloned().unwrap_or(Atom::i64(0)),
+            Term::Let(name, value, body) => {
+                self.bind(*name, value);
+                self.tree(body)
+            }
+            Term::Share(_, of) => self.tree(of),
+            Term::Elementwise(op, args) => {
+                let args: Vec<Atom> = args.iter().map(|arg| self.tree(arg)).collect();
+                self.build(&tree.shape, |emitter, indices| {
+                    let elements: Vec<Atom> = args.iter().map(|arg| emitter.element(arg, indices)).collect();
+                    emitter.apply(*op, &elements)
+                })
+            }
+            Term::Iota => self.build(&tree.shape, |_, indices| indices.first().cloned().unwrap_or(Atom::i64(0))),
+            Term::Index(base, indices, reads) => {
+                let array = self.tree(base);
+                let indices: Vec<Atom> = indices.iter().map(|index| self.tree(index)).collect();
+                self.read(base, array, indices, &tree.shape, reads)
+            }
+            Term::Gather(base, function, reads) => {
+                let array = self.tree(base);
+                let (outer, rest) = tree.shape.split_at(function.params.len().min(tree.shape.len()));
+                self.build_rows(outer, rest, |emitter, indices| {
+                    let indices = emitter.indices(function, indices);
+                    emitter.read(base, array, indices, rest, reads)
+                })
+            }
+            Term::Scatter(of, function) => self.scatter(&tree.shape, of, function),
+            Term::SumOuter(of) => self.sum_outer(&tree.shape, of),
+            Term::Stack(rows) => {
+                let elements: Vec<Atom> = rows.iter().map(|row| self.tree(row)).collect();
+                let inner = tree.shape[1..].iter().cloned().map(Size::Known).collect();
+                let ty = Type::Prim(tree.prim).array(tree.shape[1..].iter().map(|_| Dim::Any));
+                self.context.emit_one(Op::ArrayLiteral { ty, elements, inner }, self.span)
+            }
+            Term::Replicate(of) => {
+                let value = self.tree(of);
+                self.build(&tree.shape, |emitter, indices| emitter.element(&value, &indices[1..]))
+            }
+            Term::Transpose(permutation, of) => {
+                let array = self.tree(of);
+                self.context.emit_one(Op::Transpose { array, permutation: permutation.clone() }, self.span)
+            }
+            Term::Reshape(of) => {
+                let array = self.tree(of);
+                self.context.emit_one(Op::Reshape { array, dims: tree.shape.clone() }, self.span)
+            }
+            Term::Build(name, body) => self.build_rows(&tree.shape[..1], &tree.shape[1..], |emitter, indices| {
+                emitter.values.insert(*name, indices[0].clone());
+                emitter.tree(body)
+            }),
+        }
+    }
+
+    fn element(&mut self, array: &Atom, indices: &[Atom]) -> Atom {
+        match indices {
+            [] => array.clone(),
+            _ => self.context.emit_one(Op::Index { array: array.clone(), indices: indices.to_vec() }, self.span),
+        }
+    }
+
+    fn axes(&mut self, shape: &[Atom]) -> (Vec<Axis>, Vec<Atom>) {
+        let axis = |size: &Atom| Axis { var: self.context.fresh("i", Type::I64).var, size: size.clone() };
+        let space: Vec<Axis> = shape.iter().map(axis).collect();
+        let indices = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+        (space, indices)
+    }
+
+    fn block(&mut self, make: impl FnOnce(&mut Self) -> Vec<Atom>) -> Block {
+        self.context.b.push_block();
+        let results = make(self);
+        self.context.b.pop_block(results)
+    }
+
+    /// An array of scalars.
+    fn build(&mut self, shape: &Shape, element: impl FnOnce(&mut Self, &[Atom]) -> Atom) -> Atom {
+        self.build_rows(shape, &[], element)
+    }
+
+    /// An array of arrays of a shape.
+    fn build_rows(&mut self, shape: &[Atom], inner: &[Atom], row: impl FnOnce(&mut Self, &[Atom]) -> Atom) -> Atom {
+        if shape.is_empty() {
+            return row(self, &[]);
+        }
+        let (space, indices) = self.axes(shape);
+        let body = self.block(|emitter| vec![row(emitter, &indices)]);
+        let inner = vec![inner.iter().cloned().map(Size::Known).collect()];
+        self.context.emit_one(Op::Build { space, body, inner }, self.span)
+    }
+
+    fn apply(&mut self, op: Elementwise, args: &[Atom]) -> Atom {
+        let span = self.span;
+        match (op, args) {
+            (Elementwise::Prim(op), _) => self.context.prim(op, args.to_vec(), span),
+            (Elementwise::Select, [condition, then, otherwise]) => self.choose(condition, then, otherwise),
+            (Elementwise::Partial(op, at), [operands @ .., result]) => match op.derivatives().get(at) {
+                Some(Derivative::Scale(partial)) => self.context.partial(partial, &Applied { op, operands, result }, span),
+                _ => Atom::Const(Const::one(op.result())),
+            },
+            _ => Atom::i64(0),
+        }
+    }
+
+    fn choose(&mut self, condition: &Atom, then: &Atom, otherwise: &Atom) -> Atom {
+        let block = |atom: &Atom| Block { statements: Vec::new(), results: vec![atom.clone()] };
+        let op = Op::If { condition: condition.clone(), then: block(then), otherwise: block(otherwise) };
+        self.context.emit_one(op, self.span)
+    }
+
+    fn indices(&mut self, function: &IndexFunction, at: &[Atom]) -> Vec<Atom> {
+        function.params.iter().zip(at).for_each(|(param, atom)| {
+            self.values.insert(*param, atom.clone());
+        });
+        function.indices.iter().map(|index| self.tree(index)).collect()
+    }
+
+    fn i64_test(&mut self, op: CompareOp, left: Atom, right: Atom) -> Atom {
+        self.context.prim(PrimOp::Compare(op, Prim::I64), vec![left, right], self.span)
+    }
+
+    fn both(&mut self, op: BinaryOp, left: Atom, right: Atom) -> Atom {
+        self.context.prim(PrimOp::Binary(op, Prim::Bool), vec![left, right], self.span)
+    }
+
+    /// `base[indices]`, an array of the shape `rest`.
+    fn read(&mut self, base: &Tree, array: Atom, indices: Vec<Atom>, rest: &[Atom], reads: &Reads) -> Atom {
+        let span = self.span;
+        let plain = Op::Index { array, indices: indices.clone() };
+        let mut may = match reads {
+            Reads::InRange => return self.context.emit_one(plain, span),
+            Reads::Checked(extents) if extents.is_empty() => return self.context.emit_one(plain, span),
+            // Where all are positive the program reads too, and fails as this does.
+            Reads::Checked(extents) => {
+                let positive =
+                    |emitter: &mut Self, extent: &Atom| emitter.i64_test(CompareOp::Less, Atom::i64(0), extent.clone());
+                let tests: Vec<Atom> = extents.iter().map(|extent| positive(self, extent)).collect();
+                tests.into_iter().reduce(|left, right| self.both(BinaryOp::And, left, right))
+            }
+            Reads::Total => None,
+        };
+        let mut inside = Atom::bool(true);
+        for (index, extent) in indices.iter().zip(&base.shape) {
+            let low = self.i64_test(CompareOp::LessEqual, Atom::i64(0), index.clone());
+            let high = self.i64_test(CompareOp::Less, index.clone(), extent.clone());
+            let within = self.both(BinaryOp::And, low, high);
+            inside = if inside == Atom::bool(true) { within } else { self.both(BinaryOp::And, inside, within) };
+        }
+        if let Some(must) = may.take() {
+            inside = self.both(BinaryOp::Or, inside, must);
+        }
+        let then = self.block(|emitter| vec![emitter.context.emit_one(plain, span)]);
+        let otherwise = self.block(|emitter| {
+            let zero = Atom::Const(Const::zero(base.prim));
+            vec![emitter.build(&rest.to_vec(), |_, _| zero)]
+        });
+        let ty = Type::Prim(base.prim).array(rest.iter().map(|_| Dim::Any));
+        let results = self.context.b.push(Op::If { condition: inside, then, otherwise }, vec![ty], span);
+        results.into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
+    fn sum_outer(&mut self, shape: &Shape, of: &Tree) -> Atom {
+        let span = self.span;
+        let array = self.tree(of);
+        let count = of.shape.first().cloned().unwrap_or(Atom::i64(0));
+        let prim = of.prim;
+        self.build(shape, |emitter, indices| {
+            let (space, first) = emitter.axes(&[count]);
+            let place = [first, indices.to_vec()].concat();
+            let body = emitter.block(|emitter| vec![emitter.element(&array, &place)]);
+            let op = emitter.context.plus(prim, span);
+            let neutral = vec![Atom::Const(Const::zero(prim))];
+            emitter.context.emit_one(Op::Reduce { space, op, neutral, body, commutative: true }, span)
+        })
+    }
+
+    fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {
+        let (span, prim) = (self.span, of.prim);
+        let values = self.tree(of);
+        let zeros = self.context.zeros(prim, shape.clone(), span);
+        // A histogram has an axis, also where a scalar goes to one place.
+        let (space, indices) = match of.shape.is_empty() {
+            true => (self.axes(&[Atom::i64(1)]).0, Vec::new()),
+            false => self.axes(&of.shape),
+        };
+        let body = self.block(|emitter| {
+            let (front, back) = indices.split_at(function.params.len().min(indices.len()));
+            let place = emitter.indices(function, front);
+            let value = emitter.element(&values, &indices);
+            [place, back.to_vec(), vec![value]].concat()
+        });
+        let op = self.context.plus(prim, span);
+        let neutral = vec![Atom::Const(Const::zero(prim))];
+        self.context.emit_one(Op::Hist { space, dest: vec![zeros], rank: shape.len(), op, neutral, body }, span)
+    }
+}

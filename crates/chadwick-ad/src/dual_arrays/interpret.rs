@@ -1,0 +1,89 @@
+//! Terms run at any kind of arrays (Smeding, section 4.10.3.3): what a term says is done by the operations of the instance.
+//!
+//! Shares are to be bindings before ([`super::staged::share_to_let`]).
+
+use super::algebra::{Algebra, known};
+use super::term::{IndexFunction, Name, Term, Tree, deep};
+use chadwick_core::Atom;
+use rustc_hash::FxHashMap;
+
+pub(super) struct Interpreter<'a, A: Algebra> {
+    pub algebra: &'a A,
+    /// What stands for values of the Core around.
+    pub outer: &'a dyn Fn(&Tree) -> A::Array,
+    pub values: FxHashMap<Name, A::Array>,
+}
+
+impl<A: Algebra> Interpreter<'_, A> {
+    /// Binds a variable for all that follows.
+    pub fn bind(&mut self, name: Name, tree: &Tree) {
+        let value = self.tree(tree);
+        self.values.insert(name, self.algebra.share(value));
+    }
+
+    pub fn tree(&mut self, tree: &Tree) -> A::Array {
+        deep(|| self.tree_here(tree))
+    }
+
+    fn trees(&mut self, trees: &[Tree]) -> Vec<A::Array> {
+        trees.iter().map(|tree| self.tree(tree)).collect()
+    }
+
+    fn tree_here(&mut self, tree: &Tree) -> A::Array {
+        let algebra = self.algebra;
+        match &tree.term {
+            Term::Outer(Atom::Const(constant)) if tree.shape.is_empty() => algebra.constant(*constant),
+            Term::Outer(_) => (self.outer)(tree),
+            // Terms are closed but for what the caller binds.
+            Term::Var(name) => match self.values.get(name) {
+                Some(value) => value.clone(),
+                None => algebra.zeros(tree.prim, &tree.shape),
+            },
+            Term::Let(name, value, body) => {
+                let value = self.tree(value);
+                algebra.let_(value, &mut |value| {
+                    self.values.insert(*name, value);
+                    self.tree(body)
+                })
+            }
+            Term::Share(_, of) => self.tree(of),
+            Term::Elementwise(op, args) => algebra.elementwise(*op, self.trees(args)),
+            Term::Iota => algebra.iota(tree.shape.first().unwrap_or(&Atom::i64(0))),
+            Term::Index(base, indices, reads) => {
+                let base = self.tree(base);
+                algebra.index(base, self.trees(indices), reads)
+            }
+            Term::Gather(base, function, reads) => {
+                let base = self.tree(base);
+                let function = self.function(&tree.shape, function);
+                algebra.gather(&tree.shape, base, &function, reads)
+            }
+            Term::Scatter(of, function) => {
+                let shape = &of.shape;
+                let of = self.tree(of);
+                let function = self.function(shape, function);
+                algebra.scatter(&tree.shape, of, &function)
+            }
+            Term::SumOuter(of) => algebra.sum_outer(self.tree(of)),
+            Term::Stack(rows) => algebra.stack(self.trees(rows)),
+            Term::Replicate(of) => algebra.replicate(tree.shape.first().unwrap_or(&Atom::i64(0)), self.tree(of)),
+            Term::Transpose(permutation, of) => algebra.transpose(permutation, self.tree(of)),
+            Term::Reshape(of) => algebra.reshape(&tree.shape, self.tree(of)),
+            Term::Build(name, body) => match tree.shape.first().and_then(known) {
+                None | Some(0) => algebra.zeros(tree.prim, &tree.shape),
+                Some(count) => algebra.build(count, &mut |index| {
+                    self.values.insert(*name, index);
+                    self.tree(body)
+                }),
+            },
+        }
+    }
+
+    fn function(&mut self, shape: &[Atom], function: &IndexFunction) -> A::Function {
+        let domain = &shape[..function.params.len().min(shape.len())];
+        self.algebra.function(domain, &mut |indices| {
+            self.values.extend(function.params.iter().copied().zip(indices.iter().cloned()));
+            self.trees(&function.indices)
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The reverse pass over a `Delta` (Smeding, figures 4.17 and 4.20), at any kind of arrays: with numbers it gives gradients, with terms
+//! a term that computes them.
+//!
+//! Shares are taken from the largest number down, so each is looked at once, with its whole cotangent. A cotangent that goes two ways
+//! is shared.
+
+use super::algebra::Algebra;
+use super::delta::{Delta, DeltaNode, Dual, DualArray};
+use super::term::{Elementwise, Reads};
+use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The default of a read in what derivatives make: a cotangent that comes from nowhere is zero.
+const FROM_NOWHERE: Reads = Reads::Total;
+
+/// The value of a function at some arrays, and the cotangents of those for one of the value.
+pub fn gradient<A: Algebra>(
+    algebra: &A,
+    inputs: &[A::Array],
+    cotangent: A::Array,
+    function: impl FnOnce(&Dual<A>, &[DualArray<A>]) -> DualArray<A>,
+) -> (A::Array, Vec<A::Array>) {
+    let dual = Dual::over(algebra.clone());
+    let named: Vec<DualArray<A>> = inputs.iter().enumerate().map(|(number, input)| dual.input(number, input.clone())).collect();
+    let result = function(&dual, &named);
+    let seeded = result.delta.map(|delta| (delta, cotangent)).into_iter().collect();
+    let gradients = ReversePass::run(algebra, inputs.len(), seeded);
+    let or_zero = |(gradient, input): (Option<A::Array>, &A::Array)| {
+        gradient.unwrap_or_else(|| algebra.zeros(algebra.prim(input), &algebra.shape(input)))
+    };
+    (result.primal, gradients.into_iter().zip(inputs).map(or_zero).collect())
+}
+
+/// The state of the pass.
+pub(super) struct ReversePass<'a, A: Algebra> {
+    algebra: &'a A,
+    /// The cotangents of the inputs, as far as there are any.
+    gradients: Vec<Option<A::Array>>,
+    waiting: BTreeMap<usize, (Rc<Delta<A>>, A::Array)>,
+}
+
+impl<'a, A: Algebra> ReversePass<'a, A> {
+    /// The cotangents of the inputs for the cotangents of some results.
+    pub fn run(algebra: &'a A, inputs: usize, results: Vec<(Rc<Delta<A>>, A::Array)>) -> Vec<Option<A::Array>> {
+        let mut pass = ReversePass { algebra, gradients: vec![None; inputs], waiting: BTreeMap::new() };
+        results.into_iter().for_each(|(delta, cotangent)| pass.eval(cotangent, &delta));
+        while let Some((_, (delta, cotangent))) = pass.waiting.pop_last() {
+            pass.eval(cotangent, &delta);
+        }
+        pass.gradients
+    }
+
+    fn sum(&self, before: Option<A::Array>, cotangent: A::Array) -> A::Array {
+        match before {
+            None => cotangent,
+            Some(before) => self.algebra.add(cotangent, before),
+        }
+    }
+
+    /// Between two shares a `Delta` is as deep as one rule makes it.
+    fn eval(&mut self, cotangent: A::Array, delta: &Rc<Delta<A>>) {
+        let algebra = self.algebra;
+        let prim = algebra.prim(&cotangent);
+        match &delta.node {
+            DeltaNode::Input(number) => {
+                let before = self.gradients.get_mut(*number).and_then(Option::take);
+                let sum = self.sum(before, cotangent);
+                if let Some(place) = self.gradients.get_mut(*number) {
+                    *place = Some(sum);
+                }
+            }
+            DeltaNode::Share(number, inner) => {
+                let before = self.waiting.remove(number).map(|(_, cotangent)| cotangent);
+                let sum = self.sum(before, cotangent);
+                self.waiting.insert(*number, (Rc::clone(inner), sum));
+            }
+            DeltaNode::Add(left, right) => {
+                let cotangent = algebra.share(cotangent);
+                self.eval(cotangent.clone(), left);
+                self.eval(cotangent, right);
+            }
+            DeltaNode::Scale(factor, inner) => {
+                self.eval(algebra.binary(BinaryOp::Scale, cotangent, factor.clone()), inner);
+            }
+            DeltaNode::Negate(inner) => {
+                let op = Elementwise::Prim(PrimOp::Unary(UnaryOp::Negate, prim));
+                self.eval(algebra.elementwise(op, vec![cotangent]), inner);
+            }
+            DeltaNode::Convert(inner) => {
+                let op = Elementwise::Prim(PrimOp::Convert { from: prim, to: inner.prim });
+                let converted = match prim == inner.prim {
+                    true => cotangent,
+                    false => algebra.elementwise(op, vec![cotangent]),
+                };
+                self.eval(converted, inner);
+            }
+            DeltaNode::Where(condition, holds, inner) => {
+                let zero = algebra.zeros(prim, &delta.shape);
+                let [then, otherwise] = if *holds { [cotangent, zero] } else { [zero, cotangent] };
+                self.eval(algebra.elementwise(Elementwise::Select, vec![condition.clone(), then, otherwise]), inner);
+            }
+            DeltaNode::Index(inner, indices) => {
+                let one_hot = algebra.function(&[], &mut |_| indices.clone());
+                self.eval(algebra.scatter(&inner.shape, cotangent, &one_hot), inner);
+            }
+            DeltaNode::Gather(inner, function) => self.eval(algebra.scatter(&inner.shape, cotangent, function), inner),
+            DeltaNode::Scatter(inner, function) => {
+                self.eval(algebra.gather(&inner.shape, cotangent, function, &FROM_NOWHERE), inner);
+            }
+            DeltaNode::SumOuter(inner) => {
+                let count = inner.shape.first().cloned().unwrap_or(Atom::i64(0));
+                self.eval(algebra.replicate(&count, cotangent), inner);
+            }
+            DeltaNode::Replicate(inner) => self.eval(algebra.sum_outer(cotangent), inner),
+            DeltaNode::Stack(rows) => {
+                let cotangent = algebra.share(cotangent);
+                for (at, row) in rows.iter().enumerate() {
+                    let Some(row) = row else { continue };
+                    let place = vec![algebra.integer(at as i64)];
+                    self.eval(algebra.index(cotangent.clone(), place, &FROM_NOWHERE), row);
+                }
+            }
+            DeltaNode::Transpose(permutation, inner) => {
+                let mut inverse = vec![0; permutation.len()];
+                permutation.iter().enumerate().for_each(|(at, axis)| inverse[*axis] = at);
+                self.eval(algebra.transpose(&inverse, cotangent), inner);
+            }
+            DeltaNode::Reshape(inner) => self.eval(algebra.reshape(&inner.shape, cotangent), inner),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The array language of the chapter (Smeding, figures 4.7 to 4.9): every value is an array of numbers with a shape; scalars have the
+//! empty one. There are no functions but index functions, and no control flow but selection, which evaluates both sides.
+//!
+//! Extents are atoms of the Core around the derivative. So shapes are symbolic, but known before anything of the term is computed.
+
+use chadwick_core::{Atom, Const, Prim, PrimOp};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A variable of a term: an array, or an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(pub(super) u32);
+
+/// Where new names come from; copies never give the same one.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    next: Rc<Cell<u32>>,
+}
+
+impl Names {
+    pub fn fresh(&self) -> Name {
+        self.next.set(self.next.get() + 1);
+        Name(self.next.get())
+    }
+}
+
+pub type Shape = Vec<Atom>;
+
+/// A term with what must be known of it at once.
+#[derive(Debug)]
+pub struct Node {
+    pub(super) term: Term,
+    pub(super) prim: Prim,
+    pub(super) shape: Shape,
+    /// The free variables, in order.
+    free: Vec<Name>,
+}
+
+pub type Tree = Rc<Node>;
+
+/// What an element-wise operation does with the elements of its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Elementwise {
+    Prim(PrimOp),
+    /// The second operand where the first holds, else the third.
+    Select,
+    /// The partial derivative of an operation by one operand; the arguments are its operands and then its result.
+    Partial(PrimOp, usize),
+}
+
+impl Elementwise {
+    /// The type of the result, for operands of these types.
+    pub(super) fn result(self, operands: &[Prim]) -> Prim {
+        match self {
+            Elementwise::Prim(op) | Elementwise::Partial(op, _) => op.result(),
+            Elementwise::Select => operands.get(1).copied().unwrap_or(Prim::Bool),
+        }
+    }
+}
+
+/// What becomes of a read at an index out of range.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reads {
+    /// It fails, unless one of the extents is zero: the read was moved out of builds with these extents.
+    Checked(Vec<Atom>),
+    /// It gives zero: the program may not want the value.
+    Total,
+    /// There is none: the index goes through what was made for it.
+    InRange,
+}
+
+impl Reads {
+    /// One read instead of two, of an array and then of what is read. Only reads in range are mixed with others by any
+    /// transformation.
+    pub(super) fn then(&self, inner: &Reads) -> Reads {
+        match (self, inner) {
+            (Reads::InRange, reads) | (reads, Reads::InRange) => reads.clone(),
+            (Reads::Checked(first), Reads::Checked(second)) => {
+                let new = second.iter().filter(|extent| !first.contains(extent));
+                Reads::Checked(first.iter().chain(new).cloned().collect())
+            }
+            _ => Reads::Total,
+        }
+    }
+}
+
+/// `\[params]. indices`
+#[derive(Clone, Debug)]
+pub struct IndexFunction {
+    pub(super) params: Vec<Name>,
+    pub(super) indices: Vec<Tree>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    /// A value of the Core around the derivative; it depends on no input.
+    Outer(Atom),
+    Var(Name),
+    Let(Name, Tree, Tree),
+    Elementwise(Elementwise, Vec<Tree>),
+    /// `0, 1, ...`
+    Iota,
+    Index(Tree, Vec<Tree>, Reads),
+    SumOuter(Tree),
+    Gather(Tree, IndexFunction, Reads),
+    /// Starts from zeros, collisions add, writes out of range are dropped.
+    Scatter(Tree, IndexFunction),
+    Stack(Vec<Tree>),
+    Replicate(Tree),
+    /// Axis `k` of the result is axis `permutation[k]` of the argument.
+    Transpose(Vec<usize>, Tree),
+    Reshape(Tree),
+    Build(Name, Tree),
+    /// Identity; the number says that all that have it are one, to be computed once.
+    Share(usize, Tree),
+}
+
+/// The subterms.
+pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
+    match &tree.term {
+        Term::Outer(_) | Term::Var(_) | Term::Iota => Vec::new(),
+        Term::Let(_, value, body) => vec![value, body],
+        Term::Elementwise(_, args) | Term::Stack(args) => args.iter().collect(),
+        Term::Index(base, indices, _) => std::iter::once(base).chain(indices).collect(),
+        Term::Gather(base, function, _) | Term::Scatter(base, function) => {
+            std::iter::once(base).chain(&function.indices).collect()
+        }
+        Term::SumOuter(of) | Term::Replicate(of) | Term::Transpose(_, of) | Term::Reshape(of) => vec![of],
+        Term::Build(_, of) | Term::Share(_, of) => vec![of],
+    }
+}
+
+fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
+    let mut free = Vec::new();
+    let mut add = |tree: &Tree, bound: &[Name]| free.extend(tree.free.iter().filter(|name| !bound.contains(name)));
+    match &term {
+        Term::Outer(_) | Term::Iota => {}
+        Term::Var(name) => free.push(*name),
+        Term::Let(name, value, body) => {
+            add(value, &[]);
+            add(body, &[*name]);
+        }
+        Term::Elementwise(_, args) | Term::Stack(args) => args.iter().for_each(|arg| add(arg, &[])),
+        Term::Index(base, indices, _) => {
+            add(base, &[]);
+            indices.iter().for_each(|index| add(index, &[]));
+        }
+        Term::SumOuter(of) | Term::Replicate(of) | Term::Transpose(_, of) | Term::Reshape(of) | Term::Share(_, of) => {
+            add(of, &[])
+        }
+        Term::Gather(base, function, _) | Term::Scatter(base, function) => {
+            add(base, &[]);
+            function.indices.iter().for_each(|index| add(index, &function.params));
+        }
+        Term::Build(index, body) => add(body, &[*index]),
+    }
+    free.sort_unstable();
+    free.dedup();
+    Rc::new(Node { term, prim, shape, free })
+}
+
+impl Node {
+    pub fn mentions(&self, name: Name) -> bool {
+        self.free.binary_search(&name).is_ok()
+    }
+
+    pub fn free(&self) -> &[Name] {
+        &self.free
+    }
+
+    /// Whether it may be written twice without being computed twice.
+    pub fn is_simple(&self) -> bool {
+        matches!(self.term, Term::Outer(_) | Term::Var(_))
+    }
+}
+
+pub(super) fn outer(atom: Atom, prim: Prim, shape: Shape) -> Tree {
+    node(Term::Outer(atom), prim, shape)
+}
+
+pub(super) fn integer(atom: Atom) -> Tree {
+    outer(atom, Prim::I64, Vec::new())
+}
+
+pub(super) fn var(name: Name, prim: Prim, shape: Shape) -> Tree {
+    node(Term::Var(name), prim, shape)
+}
+
+pub(super) fn index_var(name: Name) -> Tree {
+    var(name, Prim::I64, Vec::new())
+}
+
+/// A variable for what a tree is bound to.
+pub(super) fn var_like(name: Name, tree: &Tree) -> Tree {
+    var(name, tree.prim, tree.shape.clone())
+}
+
+pub(super) fn bind(name: Name, value: Tree, body: Tree) -> Tree {
+    let (prim, shape) = (body.prim, body.shape.clone());
+    node(Term::Let(name, value, body), prim, shape)
+}
+
+pub(super) fn elementwise(op: Elementwise, args: Vec<Tree>) -> Tree {
+    let prim = op.result(&args.iter().map(|arg| arg.prim).collect::<Vec<_>>());
+    let shape = args.first().map_or(Vec::new(), |arg| arg.shape.clone());
+    node(Term::Elementwise(op, args), prim, shape)
+}
+
+pub(super) fn iota(count: Atom) -> Tree {
+    node(Term::Iota, Prim::I64, vec![count])
+}
+
+pub(super) fn index(base: Tree, indices: Vec<Tree>, reads: Reads) -> Tree {
+    let (prim, shape) = (base.prim, base.shape[indices.len().min(base.shape.len())..].to_vec());
+    node(Term::Index(base, indices, reads), prim, shape)
+}
+
+pub(super) fn sum_outer(of: Tree) -> Tree {
+    let (prim, shape) = (of.prim, of.shape.iter().skip(1).cloned().collect());
+    node(Term::SumOuter(of), prim, shape)
+}
+
+pub(super) fn gather(shape: Shape, base: Tree, function: IndexFunction, reads: Reads) -> Tree {
+    let prim = base.prim;
+    node(Term::Gather(base, function, reads), prim, shape)
+}
+
+pub(super) fn scatter(shape: Shape, of: Tree, function: IndexFunction) -> Tree {
+    let prim = of.prim;
+    node(Term::Scatter(of, function), prim, shape)
+}
+
+/// An array of at least one array.
+pub(super) fn stack(rows: Vec<Tree>) -> Tree {
+    let prim = rows.first().map_or(Prim::Bool, |row| row.prim);
+    let inner = rows.first().map_or(Vec::new(), |row| row.shape.clone());
+    let shape = [vec![Atom::i64(rows.len() as i64)], inner].concat();
+    node(Term::Stack(rows), prim, shape)
+}
+
+pub(super) fn replicate(count: Atom, of: Tree) -> Tree {
+    let (prim, shape) = (of.prim, with_extent(count, &of.shape));
+    node(Term::Replicate(of), prim, shape)
+}
+
+pub(super) fn zeros(prim: Prim, shape: &[Atom]) -> Tree {
+    let zero = outer(Atom::Const(Const::zero(prim)), prim, Vec::new());
+    shape.iter().rev().fold(zero, |zeros, extent| replicate(extent.clone(), zeros))
+}
+
+/// The permutation may leave the last axes out.
+pub(super) fn transpose(permutation: &[usize], of: Tree) -> Tree {
+    let permutation: Vec<usize> = permutation.iter().copied().chain(permutation.len()..of.shape.len()).collect();
+    let shape = permutation.iter().filter_map(|axis| of.shape.get(*axis).cloned()).collect();
+    let prim = of.prim;
+    node(Term::Transpose(permutation, of), prim, shape)
+}
+
+pub(super) fn reshape(shape: Shape, of: Tree) -> Tree {
+    let prim = of.prim;
+    node(Term::Reshape(of), prim, shape)
+}
+
+pub(super) fn build(count: Atom, name: Name, body: Tree) -> Tree {
+    let (prim, shape) = (body.prim, with_extent(count, &body.shape));
+    node(Term::Build(name, body), prim, shape)
+}
+
+pub(super) fn share(number: usize, of: Tree) -> Tree {
+    let (prim, shape) = (of.prim, of.shape.clone());
+    node(Term::Share(number, of), prim, shape)
+}
+
+pub(super) fn with_extent(count: Atom, shape: &[Atom]) -> Shape {
+    [vec![count], shape.to_vec()].concat()
+}
+
+/// The same term over other subterms; the shape stays.
+pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tree {
+    let mut all = |trees: &[Tree]| -> Vec<Tree> { trees.iter().map(&mut *change).collect() };
+    let term = match &tree.term {
+        Term::Outer(_) | Term::Var(_) | Term::Iota => return Rc::clone(tree),
+        Term::Let(name, value, body) => {
+            let value = change(value);
+            Term::Let(*name, value, change(body))
+        }
+        Term::Elementwise(op, args) => Term::Elementwise(*op, all(args)),
+        Term::Stack(rows) => Term::Stack(all(rows)),
+        Term::Index(base, indices, reads) => {
+            let indices = all(indices);
+            Term::Index(change(base), indices, reads.clone())
+        }
+        Term::Gather(base, function, reads) => {
+            let function = IndexFunction { params: function.params.clone(), indices: all(&function.indices) };
+            Term::Gather(change(base), function, reads.clone())
+        }
+        Term::Scatter(of, function) => {
+            let function = IndexFunction { params: function.params.clone(), indices: all(&function.indices) };
+            Term::Scatter(change(of), function)
+        }
+        Term::SumOuter(of) => Term::SumOuter(change(of)),
+        Term::Replicate(of) => Term::Replicate(change(of)),
+        Term::Transpose(permutation, of) => Term::Transpose(permutation.clone(), change(of)),
+        Term::Reshape(of) => Term::Reshape(change(of)),
+        Term::Build(name, body) => Term::Build(*name, change(body)),
+        Term::Share(number, of) => Term::Share(*number, change(of)),
+    };
+    node(term, tree.prim, tree.shape.clone())
+}
+
+/// `tree[value / name]`. Binders are unique, so nothing is captured.
+pub(super) fn substitute(tree: &Tree, name: Name, value: &Tree) -> Tree {
+    if !tree.mentions(name) {
+        return Rc::clone(tree);
+    }
+    match &tree.term {
+        Term::Var(_) => Rc::clone(value),
+        _ => deep(|| rebuilt(tree, &mut |part| substitute(part, name, value))),
+    }
+}
+
+/// The term is computed outside a build of `count`: where that is zero, its reads need not succeed.
+pub(super) fn moved_out(tree: &Tree, count: &Atom) -> Tree {
+    let weaker = |reads: &Reads| match reads {
+        Reads::Checked(extents) if !extents.contains(count) => Reads::Checked([extents.clone(), vec![count.clone()]].concat()),
+        reads => reads.clone(),
+    };
+    let tree = deep(|| rebuilt(tree, &mut |part| moved_out(part, count)));
+    let term = match &tree.term {
+        Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), weaker(reads)),
+        Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), weaker(reads)),
+        _ => return tree,
+    };
+    node(term, tree.prim, tree.shape.clone())
+}
+
+/// Terms are as deep as programs are long.
+pub(super) fn deep<R>(run: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, run)
+}

@@ -1,0 +1,95 @@
+//! Random terms: `CHADWICK_PROGRAMS` says how many.
+
+use super::super::algebra::known;
+use super::super::delta::Dual;
+use super::super::normal_form::violation;
+use super::super::plain::{Array, Plain};
+use super::super::program::Program;
+use super::super::reverse::gradient;
+use super::super::term::Tree;
+use super::generate::program;
+use super::near;
+use chadwick_core::{Const, Prim};
+use chadwick_generate::Random;
+
+/// How many programs, unless the environment says otherwise.
+fn programs() -> u64 {
+    std::env::var("CHADWICK_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(300)
+}
+
+fn random_array(random: &mut Random, like: &Tree) -> Array {
+    let shape: Vec<usize> = like.shape.iter().map(|extent| known(extent).expect("a number")).collect();
+    let mut element = || match like.prim {
+        Prim::F64 => Const::F64(random.real() * 1.5),
+        prim => Const::from_i128(prim, i128::from(random.between(-4, 9))),
+    };
+    let elements = (0..shape.iter().product::<usize>()).map(|_| element()).collect();
+    Array::new(like.prim, shape, elements).expect("as many as there should be")
+}
+
+fn random_inputs(random: &mut Random, program: &Program) -> Vec<Array> {
+    program.inputs.iter().map(|(_, input)| random_array(random, input)).collect()
+}
+
+/// The value, and what it took.
+fn run(program: &Program, inputs: &[Array]) -> (Vec<f64>, u64) {
+    let plain = Plain::default();
+    let results = program.run(&plain, inputs);
+    (results[0].as_floats(), plain.work())
+}
+
+#[test]
+fn bulk_operations_keep_meaning_form_and_work() {
+    for seed in 0..programs() {
+        let source = program(seed);
+        let inputs = random_inputs(&mut Random::new(seed + 1), &source);
+        let (wanted, source_work) = run(&source, &inputs);
+        let normal = source.without_builds();
+        let simple = normal.simplified();
+        for (what, program) in [("normal", &normal), ("simplified", &simple)] {
+            let trees = program.bindings.iter().map(|(_, tree)| tree).chain(&program.results);
+            assert_eq!(trees.into_iter().find_map(violation), None, "{what} form of program {seed}");
+            assert_eq!(program.results[0].shape, source.results[0].shape, "{what} form of program {seed}");
+            let (found, _) = run(program, &inputs);
+            assert!(near(&found, &wanted), "{what} form of program {seed}: {found:?} is not {wanted:?}\n{program}");
+        }
+        let (_, work) = run(&simple, &inputs);
+        assert!(work <= 2 * source_work + 100, "program {seed}: {work} is too much for {source_work}\n{source}\n{simple}");
+    }
+}
+
+/// Those of integers are left out: a cotangent is cut to a whole number on its way there, before or after others are added to it.
+fn of_floats(program: &Program, gradients: &[Array]) -> Vec<f64> {
+    let floats = program.inputs.iter().zip(gradients).filter(|((_, input), _)| input.prim.is_float());
+    floats.flat_map(|(_, gradient)| gradient.as_floats()).collect()
+}
+
+/// At dual arrays over numbers.
+fn numeric(program: &Program, inputs: &[Array], cotangent: &Array) -> Vec<f64> {
+    let (_, gradients) =
+        gradient(&Plain::default(), inputs, cotangent.clone(), |dual: &Dual<Plain>, inputs| program.run(dual, inputs).remove(0));
+    of_floats(program, &gradients)
+}
+
+#[test]
+fn all_ways_to_a_gradient_agree() {
+    for seed in 0..programs() {
+        let source = program(seed);
+        let mut random = Random::new(seed + 1);
+        let inputs = random_inputs(&mut random, &source);
+        let cotangent = random_array(&mut random, &source.results[0]);
+        let wanted = numeric(&source, &inputs, &cotangent);
+        let normal = source.without_builds();
+        let simple = normal.simplified();
+        let with_cotangent = [inputs.clone(), vec![cotangent.clone()]].concat();
+        for (what, program) in [("normal", &normal), ("simplified", &simple)] {
+            let found = numeric(program, &inputs, &cotangent);
+            assert!(near(&found, &wanted), "{what} form of program {seed}: {found:?} is not {wanted:?}");
+            let term = program.gradient();
+            for (how, term) in [("", &term), (" simplified", &term.simplified())] {
+                let found = of_floats(program, &term.run(&Plain::default(), &with_cotangent)[1..]);
+                assert!(near(&found, &wanted), "{what} form of program {seed}, as a{how} term: {found:?} is not {wanted:?}");
+            }
+        }
+    }
+}
