@@ -43,8 +43,10 @@ CW_HOST void cw_reset(cw_context *ctx) {
     memset(each->memo, 0, CW_MEMOS * sizeof *each->memo);
     cw_reset_chunks(each);
     each->depth = 0;
+    each->unreported = 0;
     each->stream_length = 0;
   }
+  memset(ctx->memory->free_large, 0, sizeof ctx->memory->free_large);
   int64_t kept = 0;
   for (cw_block *block = ctx->memory->large; block != NULL;) {
     cw_block *next = block->next;
@@ -54,8 +56,7 @@ CW_HOST void cw_reset(cw_context *ctx) {
       kept -= block->bytes;
       cw_drop_large(ctx, block);
     } else {
-      block->next_free = ctx->free_blocks[block->class];
-      ctx->free_blocks[block->class] = block;
+      cw_keep_large(ctx, block);
     }
     block = next;
   }

@@ -42,6 +42,8 @@ enum { CW_CLASSES = 192, CW_LARGE = 128 * 1024, CW_NODE_CLASSES = 96, CW_CHUNK =
 #define CW_KEPT_BYTES ((int64_t)1 << 30)
 #endif
 
+#define CW_UNREPORTED ((int64_t)64 * 1024)
+
 typedef struct cw_chunk {
   struct cw_chunk *next;
   int64_t bytes;
@@ -74,7 +76,8 @@ typedef struct {
   int64_t live, limit, peak;
   cw_block *large;
   int64_t large_bytes;
-  pthread_mutex_t lock; /* of the list of large blocks */
+  cw_block *free_large[CW_CLASSES]; /* whoever gave them back */
+  pthread_mutex_t lock; /* of large blocks */
   struct cw_context *contexts;
 } cw_memory;
 
@@ -87,6 +90,7 @@ typedef struct cw_context {
   int32_t threads; /* how many may work */
   struct cw_team *team;
   bool parallel; /* whether others run at the same time */
+  int64_t unreported; /* bytes taken that the memory has not been told of */
   struct cw_session *session; /* of forks that this context works in, with what can be stolen from it and what it stole */
   struct cw_deque *deque;
   struct cw_task *task;
@@ -213,9 +217,18 @@ static inline int64_t cw_count(cw_context *ctx, int64_t *count, int64_t change) 
   return cw_unlikely(ctx->parallel) ? __atomic_add_fetch(count, change, __ATOMIC_ACQ_REL) : (*count += change);
 }
 
-static void cw_count_live(cw_context *ctx, int64_t bytes) {
-  int64_t live = cw_count(ctx, &ctx->memory->live, bytes);
+/* Tells all contexts what this one took and gave back. */
+static void cw_report_live(cw_context *ctx) {
+  if (ctx->unreported == 0) return;
+  int64_t live = cw_count(ctx, &ctx->memory->live, ctx->unreported);
+  ctx->unreported = 0;
   if (live > __atomic_load_n(&ctx->memory->peak, __ATOMIC_RELAXED)) __atomic_store_n(&ctx->memory->peak, live, __ATOMIC_RELAXED);
+}
+
+/* Where others run at the same time, only so many bytes are worth telling them. */
+static void cw_count_live(cw_context *ctx, int64_t bytes) {
+  ctx->unreported += bytes;
+  if (!ctx->parallel || ctx->unreported > CW_UNREPORTED || ctx->unreported < -CW_UNREPORTED) cw_report_live(ctx);
 }
 
 static inline bool cw_has_room(cw_context *ctx, int64_t bytes) {
@@ -254,9 +267,7 @@ static void cw_drop_large(cw_context *ctx, cw_block *block) {
 /* Gives unused large blocks back to the system, if nobody else may be about to use one. */
 static void cw_trim(cw_context *ctx) {
   if (ctx->parallel) return;
-  for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next)
-    for (int32_t class = 0; class < CW_CLASSES; class++)
-      if (each->free_blocks[class] != NULL && each->free_blocks[class]->bytes >= CW_LARGE) each->free_blocks[class] = NULL;
+  memset(ctx->memory->free_large, 0, sizeof ctx->memory->free_large);
   for (cw_block *block = ctx->memory->large; block != NULL;) {
     cw_block *next = block->next;
     if (!block->in_use) cw_drop_large(ctx, block);
@@ -277,6 +288,22 @@ static void *cw_system_memory(int64_t bytes) {
   return posix_memalign(&memory, 64, (size_t)bytes) == 0 ? memory : NULL;
 }
 
+/* A large block that is not in use, or NULL. */
+static cw_block *cw_take_large(cw_context *ctx, int32_t class, int64_t bytes) {
+  cw_lock(ctx);
+  cw_block **list = &ctx->memory->free_large[class], *block = *list;
+  if (block != NULL && block->bytes >= bytes) *list = block->next_free; else block = NULL;
+  cw_unlock(ctx);
+  return block;
+}
+
+static void cw_keep_large(cw_context *ctx, cw_block *block) {
+  cw_lock(ctx);
+  block->next_free = ctx->memory->free_large[block->class];
+  ctx->memory->free_large[block->class] = block;
+  cw_unlock(ctx);
+}
+
 __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64_t bytes, int64_t count) {
   int64_t rounded;
   if (bytes > ctx->memory->limit) return NULL;
@@ -285,15 +312,17 @@ __attribute__((noinline)) static cw_block *cw_alloc_bytes(cw_context *ctx, int64
   rounded = bytes;
 #endif
   if (!cw_has_room(ctx, rounded)) return NULL;
-  cw_block *block = ctx->free_blocks[class];
-  if (block != NULL && block->bytes >= bytes) {
-    ctx->free_blocks[class] = block->next_free;
-  } else if (rounded < CW_LARGE) {
-    block = (cw_block *)cw_bump(ctx, rounded + (int64_t)sizeof(cw_block), 64);
-    if (block == NULL) return NULL;
-    block->bytes = rounded;
-    block->class = class;
-  } else {
+  cw_block *block = rounded < CW_LARGE ? ctx->free_blocks[class] : cw_take_large(ctx, class, bytes);
+  if (rounded < CW_LARGE) {
+    if (block != NULL) {
+      ctx->free_blocks[class] = block->next_free;
+    } else {
+      block = (cw_block *)cw_bump(ctx, rounded + (int64_t)sizeof(cw_block), 64);
+      if (block == NULL) return NULL;
+      block->bytes = rounded;
+      block->class = class;
+    }
+  } else if (block == NULL) {
     block = cw_system_memory(rounded + (int64_t)sizeof(cw_block));
     if (block == NULL) {
       cw_trim(ctx);
@@ -333,6 +362,10 @@ __attribute__((noinline)) static void cw_free_block(cw_context *ctx, cw_block *b
   block->in_use = 0;
   if (block->bytes >= CW_LARGE && __atomic_load_n(&ctx->memory->large_bytes, __ATOMIC_RELAXED) >= CW_KEPT_BYTES) {
     cw_drop_large(ctx, block);
+    return;
+  }
+  if (block->bytes >= CW_LARGE) {
+    cw_keep_large(ctx, block);
     return;
   }
   block->next_free = ctx->free_blocks[block->class];
@@ -430,7 +463,7 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
 static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
-  cw_count(ctx, &ctx->memory->live, -rounded);
+  cw_count_live(ctx, -rounded);
   *(void **)node = ctx->free_nodes[class];
   ctx->free_nodes[class] = node;
 }

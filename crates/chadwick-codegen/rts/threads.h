@@ -83,7 +83,7 @@ static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
 }
 
 /* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. */
-static void cw_run_chunks(cw_team *team, cw_context *ctx) {
+static void cw_take_chunks(cw_team *team, cw_context *ctx) {
   for (;;) {
     int64_t chunk = __atomic_fetch_add(&team->next_chunk, 1, __ATOMIC_RELAXED);
     if (chunk >= team->chunks || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) return;
@@ -99,6 +99,11 @@ static void cw_run_chunks(cw_team *team, cw_context *ctx) {
     /* The context keeps the error of this chunk. */
     return;
   }
+}
+
+static void cw_run_chunks(cw_team *team, cw_context *ctx) {
+  cw_take_chunks(team, ctx);
+  cw_report_live(ctx);
 }
 
 static bool cw_can_join(cw_team *team, uint64_t last, uint64_t *state) {

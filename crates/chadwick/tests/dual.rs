@@ -3,7 +3,7 @@
 mod work;
 
 use chadwick::compile::{Engine, Rung};
-use chadwick::{Program, Value};
+use chadwick::{Backend, Limits, NativeOptions, Program, Value};
 use work::{assert_near, run, source};
 
 fn by(program: &Program, rung: Rung) -> Program {
@@ -181,6 +181,38 @@ entry repetition (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 0.999999) 1
         let (found, _) = run(&by(&program, rung), entry, &[1_000_000i64.into()]);
         assert_near(&found, &wanted, rung.name());
     }
+}
+
+/// So many rows, and the peak of memory in bytes. Columns double as they grow, so powers of two fill them.
+fn native_tape(rows: i64, limit: usize) -> Result<(f64, usize), String> {
+    let program = source("entry f (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 0.99999999) 1 1");
+    let options = NativeOptions { threads: 1, ..NativeOptions::default() };
+    let native = by(&program, Rung::Tape).with_backend(Backend::Native(options)).expect("native code");
+    native.set_limits(Limits { max_memory_bytes: limit, ..Limits::default() });
+    let result = native.function("f").expect("an entry point").call(&[rows.into()]).map_err(|error| error.to_string())?;
+    let value = result.first().and_then(|value| value.as_scalar::<f64>()).expect("a number");
+    Ok((value, native.peak_memory()))
+}
+
+fn assert_row_takes_24_bytes(rows: i64, limit: usize) {
+    let (value, peak) = native_tape(rows, limit).unwrap_or_else(|error| panic!("{error}"));
+    let wanted = (rows as f64 * 0.99999999f64.ln()).exp();
+    assert!((value - wanted).abs() <= 1e-7 * wanted, "{value} instead of {wanted}");
+    let room = (rows as usize).next_power_of_two();
+    assert!(peak <= room * (24 + 8) + (1 << 20), "{peak} bytes for {rows} rows, with room for {room}, and a cotangent each");
+}
+
+#[test]
+fn a_row_of_the_tape_takes_24_bytes_in_native_code() {
+    assert_row_takes_24_bytes((1 << 22) - 10, 1 << 30);
+    let error = native_tape(1 << 22, 64 << 20).expect_err("too little memory");
+    assert!(error.contains("memory"), "{error}");
+}
+
+#[test]
+#[ignore = "takes 5 GiB of memory and some seconds: cargo test --release -p chadwick --test dual -- --ignored"]
+fn a_hundred_million_rows_overflow_nothing() {
+    assert_row_takes_24_bytes(100_000_000, 8 << 30);
 }
 
 #[test]

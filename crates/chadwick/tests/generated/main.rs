@@ -227,7 +227,15 @@ fn chad_as_it_is_defined_agrees_with_the_interpreter() {
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
     let half = programs(24) / 2;
     for element in [Element::F64, Element::I64] {
-        check_programs(element, half, &|program, report| native::agreement(program, element, report));
+        check_programs(element, half, &|program, report| native::agreement(Engine::ChadFast, 1, program, element, report));
+    }
+}
+
+#[test]
+fn native_code_with_tasks_agrees_with_the_interpreter_bit_for_bit() {
+    let (half, engine) = (programs(16) / 2, Engine::Dual(Rung::Parallel));
+    for element in [Element::F64, Element::I64] {
+        check_programs(element, half, &|program, report| native::agreement(engine, 3, program, element, report));
     }
 }
 

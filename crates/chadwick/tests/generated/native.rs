@@ -24,14 +24,26 @@ fn vector(element: Element, numbers: &[f64]) -> Value {
     }
 }
 
-pub fn agreement(program: &Program, element: Element, report: &mut Report) -> Result<(), Failure> {
+/// With derivatives by an engine, on so many threads.
+pub fn agreement(
+    engine: Engine,
+    threads: usize,
+    program: &Program,
+    element: Element,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let source = program.source(element);
     let failure = |error: Error| Failure::new(PROPERTY, error.to_string());
     let wanted = |name: &str| CASES.contains(&name);
     let plain = Compiled::compile_entries(Path::new("generated.fut"), &source, &FileLoader, wanted).map_err(failure)?;
-    let interpreted = plain.with_engine(Engine::ChadFast).map_err(failure)?;
-    let options = NativeOptions { strict: true, quick: true, threads: 1 };
-    let native = plain.with_backend(Backend::Native(options)).map_err(failure)?;
+    let interpreted = match plain.with_engine(engine) {
+        Err(error) if error.to_string().contains("inside its own definition") => {
+            return Err(Failure::new(Failure::OF_UNKNOWN_ORDER, error.to_string()));
+        }
+        interpreted => interpreted.map_err(failure)?,
+    };
+    let options = NativeOptions { strict: true, quick: true, threads };
+    let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
     let (numbers, integers) = program.input(element);
     let input = [vector(element, &numbers), integers.into()];
     let mut random = Random::new(program.seed ^ 0xC0DE);
