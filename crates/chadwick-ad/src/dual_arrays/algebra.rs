@@ -6,6 +6,9 @@ use super::term::{Elementwise, Reads, Shape, Step, Tree, integer};
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp};
 use std::rc::Rc;
 
+/// What becomes of indices.
+pub type IndexRule<'r, T> = &'r mut dyn FnMut(&[T]) -> Vec<T>;
+
 pub trait Algebra: Clone {
     type Array: Clone;
     /// A function from the indices of an array to those of another.
@@ -19,7 +22,7 @@ pub trait Algebra: Clone {
         self.zeros(value.prim, &value.shape)
     }
     /// The index function that does this, for indices below these extents.
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Self::Array]) -> Vec<Self::Array>) -> Self::Function;
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Self::Array>) -> Self::Function;
     /// Uses a value as often as the body likes, and computes it once. No operation but this and `share` promises that.
     fn let_(&self, value: Self::Array, body: &mut dyn FnMut(Self::Array) -> Self::Array) -> Self::Array;
     /// The same value, to be computed once wherever the result goes. What is shared inside the body of a `let_` or in an

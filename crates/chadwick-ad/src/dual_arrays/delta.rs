@@ -5,7 +5,7 @@
 //! halves come apart (4.6.1): what computes the primal values, and one `Delta` that mentions them. Either has as many nodes as
 //! there are operations, whatever the sizes of arrays are.
 
-use super::algebra::Algebra;
+use super::algebra::{Algebra, IndexRule};
 use super::fold::ReverseStep;
 use super::term::{Elementwise, Reads, Shape, Step, Tree};
 use chadwick_core::prim::{Derivative, Partial};
@@ -47,7 +47,7 @@ pub(super) struct FoldDelta<A: Algebra> {
     pub reverse: ReverseStep,
     pub states: A::Array,
     pub init: Option<Rc<Delta<A>>>,
-    pub arrays: Vec<(A::Array, Option<Rc<Delta<A>>>)>,
+    pub arrays: Vec<DualArray<A>>,
 }
 
 /// An array, and how it depends on the inputs.
@@ -178,7 +178,7 @@ impl<A: Algebra> Algebra for Dual<A> {
         self.plain(self.primal.outer(value))
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[DualArray<A>]) -> Vec<DualArray<A>>) -> A::Function {
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, DualArray<A>>) -> A::Function {
         let before = self.is_index.replace(true);
         let function = self.primal.function(domain, &mut |indices| {
             let indices: Vec<DualArray<A>> = indices.iter().map(|index| self.plain(index.clone())).collect();
@@ -312,7 +312,6 @@ impl<A: Algebra> Algebra for Dual<A> {
         let arrays: Vec<DualArray<A>> = arrays.into_iter().map(|array| self.share(array)).collect();
         let all = self.primal.fold(states, step, init.primal, primals(arrays.clone()));
         let all = self.primal.share(all);
-        let arrays = arrays.into_iter().map(|array| (array.primal, array.delta)).collect();
         let fold = FoldDelta { reverse: ReverseStep::of(step), states: all.clone(), init: init.delta, arrays };
         self.linear(all, Some(DeltaNode::Fold(Box::new(fold))))
     }

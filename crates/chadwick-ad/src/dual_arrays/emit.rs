@@ -4,11 +4,10 @@ use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tr
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, PathStep, Prim, PrimOp, Size, Type,
+    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
 
 pub(super) struct Emitter<'c, 'p> {
     pub context: &'c mut Context<'p>,
@@ -60,11 +59,8 @@ impl Emitter<'_, '_> {
             }
             Term::Scatter(of, function) => self.scatter(&tree.shape, of, function),
             Term::SumOuter(of) => {
-                // Along columns, rows are added to what there is.
-                match (tree.shape.as_slice(), &of.term) {
-                    ([_], Term::Elementwise(..) | Term::Gather(..)) => self.sum_of_rows(&tree.shape, of),
-                    _ => self.reduce_outer(&tree.shape, of, BinaryOp::Add, Const::zero(tree.prim)),
-                }
+                let neutral = Const::zero(tree.prim);
+                self.reduce_outer(&tree.shape, of, BinaryOp::Add, neutral)
             }
             Term::ReduceOuter(op, of) => {
                 let neutral = if *op == BinaryOp::Max { Const::least(tree.prim) } else { Const::greatest(tree.prim) };
@@ -228,7 +224,7 @@ impl Emitter<'_, '_> {
         let at = Atom::Var(index.var);
         self.values.insert(step.state, Atom::Var(state.var));
         let body = self.block(|emitter| {
-            let row = emitter.from_either_end(step, &count, at);
+            let row = emitter.place_in_order(step, &count, at);
             for ((name, _), array) in step.rows.iter().zip(&arrays) {
                 let value = emitter.element(array, std::slice::from_ref(&row));
                 emitter.values.insert(*name, value);
@@ -254,47 +250,19 @@ impl Emitter<'_, '_> {
             return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
         }
         let in_order = self.build_rows(std::slice::from_ref(&count), &init.shape, |emitter, indices| {
-            let row = emitter.from_either_end(step, &count, indices[0].clone());
+            let row = emitter.place_in_order(step, &count, indices[0].clone());
             emitter.element(&kept, &[row])
         });
         self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
     }
 
     /// The same place, counted from where the fold begins.
-    fn from_either_end(&mut self, step: &Step, count: &Atom, at: Atom) -> Atom {
+    fn place_in_order(&mut self, step: &Step, count: &Atom, at: Atom) -> Atom {
         if !step.is_backward {
             return at;
         }
         let last = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), self.span);
         self.context.i64_op(BinaryOp::Sub, last, at, self.span)
-    }
-
-    fn sum_of_rows(&mut self, shape: &Shape, of: &Tree) -> Atom {
-        let (span, prim) = (self.span, of.prim);
-        let array = self.tree(of);
-        let count = of.shape.first().cloned().unwrap_or(Atom::i64(0));
-        let init = vec![self.context.zeros(prim, shape.clone(), span)];
-        let ty = Type::Prim(prim).array(shape.iter().map(|_| Dim::Any));
-        let handle = self.context.fresh("sum", Type::Accumulator(Rc::new(ty.clone())));
-        let to = Atom::Var(handle.var);
-        let (rows, row) = self.axes(&[count]);
-        let (columns, column) = self.axes(shape);
-        let add = self.block(|emitter| {
-            let value = emitter.element(&array, &[row, column.clone()].concat());
-            let op = Op::Accumulate { handle: to, path: vec![PathStep::Index(column)], value };
-            emitter.context.b.push(op, Vec::new(), span);
-            Vec::new()
-        });
-        let nested = |emitter: &mut Self, space, body| {
-            emitter.block(|emitter| {
-                emitter.context.b.push(Op::Build { space, body, inner: Vec::new() }, Vec::new(), span);
-                Vec::new()
-            })
-        };
-        let of_row = nested(self, columns, add);
-        let body = nested(self, rows, of_row);
-        let sums = self.context.b.push(Op::WithAccumulators { handles: vec![handle], init, body }, vec![ty], span);
-        sums.into_iter().next().unwrap_or(Atom::i64(0))
     }
 
     fn operator(&mut self, op: BinaryOp, prim: Prim) -> Lambda {

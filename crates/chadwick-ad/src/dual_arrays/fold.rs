@@ -55,7 +55,7 @@ impl ReverseStep {
         fold: &FoldDelta<A>,
         cotangent: A::Array,
     ) -> (A::Array, Vec<A::Array>) {
-        let count = fold.arrays.first().and_then(|(array, _)| algebra.shape(array).first().cloned()).unwrap_or(Atom::i64(0));
+        let count = fold.arrays.first().and_then(|array| algebra.shape(&array.primal).first().cloned()).unwrap_or(Atom::i64(0));
         let Some((states, rest)) = shape.split_first() else { return (cotangent, Vec::new()) };
         let was_forward = self.step.is_backward;
         let last = algebra.extent(&count);
@@ -70,7 +70,7 @@ impl ReverseStep {
             algebra.share(algebra.gather(&shape, array.clone(), &function, &Reads::InRange))
         };
         let before = beside(&fold.states, false);
-        let arrays: Vec<A::Array> = fold.arrays.iter().map(|(array, _)| array.clone()).collect();
+        let arrays: Vec<A::Array> = fold.arrays.iter().map(|array| array.primal.clone()).collect();
         let rows = [vec![before.clone()], arrays.clone(), vec![beside(&cotangent, false)]].concat();
         let init = algebra.index(cotangent, vec![end], &Reads::InRange);
         let all = algebra.share(algebra.fold(states, &self.step, init, rows));
@@ -92,7 +92,7 @@ impl ReverseStep {
             let element = |row, ((name, _), (_, array)): (&(Name, Tree), &(Name, Tree))| {
                 substitute(&row, *name, &index(Rc::clone(array), vec![index_var(at)], Reads::InRange))
             };
-            let row = self.inputs.iter().zip(&inputs).fold(Rc::clone(row), |row, pair| element(row, pair));
+            let row = self.inputs.iter().zip(&inputs).fold(Rc::clone(row), element);
             build(count.clone(), at, row)
         };
         let results = self.rows.iter().map(all).collect();

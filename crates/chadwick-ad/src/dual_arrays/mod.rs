@@ -28,7 +28,7 @@ mod tests;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
-pub use algebra::{Algebra, extents, known};
+pub use algebra::{Algebra, IndexRule, extents, known};
 use chadwick_core::{Atom, Axis, Differentiate, Lambda, Op, Statement, Type};
 use chadwick_source::Span;
 use convert::Converter;

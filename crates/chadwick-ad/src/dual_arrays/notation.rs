@@ -208,7 +208,7 @@ impl Writer<'_> {
                 format!("LitArray [{}]", rows.join(", "))
             }
             DeltaNode::Fold(fold) => {
-                let arrays: Vec<String> = fold.arrays.iter().map(|(_, delta)| self.delta(delta.as_ref())).collect();
+                let arrays: Vec<String> = fold.arrays.iter().map(|array| self.delta(array.delta.as_ref())).collect();
                 format!("Fold ({}) [{}]", self.delta(fold.init.as_ref()), arrays.join(", "))
             }
             DeltaNode::Replicate(of) => format!("Replicate {}", inner(self, of)),

@@ -4,7 +4,7 @@
 //! What is done is counted: one for each element that is written or combined; views of an array (`index`, `replicate`, transposes,
 //! reshapes, `0, 1, ...`) are free.
 
-use super::algebra::{Algebra, extents, known};
+use super::algebra::{Algebra, IndexRule, extents, known};
 use super::interpret::Interpreter;
 use super::term::{Elementwise, Reads, Shape, Step};
 use chadwick_core::prim::{Derivative, Partial, eval};
@@ -103,7 +103,7 @@ impl Algebra for Plain {
         Array { prim: value.prim(), shape: Vec::new(), elements: Rc::new(vec![value]) }
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Array]) -> Vec<Array>) -> Table {
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Array>) -> Table {
         let domain = numbers(domain);
         let count: usize = domain.iter().product();
         let row = |place: usize| {

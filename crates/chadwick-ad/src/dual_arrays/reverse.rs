@@ -129,8 +129,8 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
                 if let Some(init) = &fold.init {
                     self.eval(of_init, init);
                 }
-                for ((_, inner), cotangent) in fold.arrays.iter().zip(of_arrays) {
-                    if let Some(inner) = inner {
+                for (array, cotangent) in fold.arrays.iter().zip(of_arrays) {
+                    if let Some(inner) = &array.delta {
                         self.eval(cotangent, inner);
                     }
                 }

@@ -1,7 +1,7 @@
 //! Arrays as terms that compute them (Smeding, section 4.10.2): what a function does with them is written down. Control flow of the host is
 //! done with when the term is there.
 
-use super::algebra::Algebra;
+use super::algebra::{Algebra, IndexRule};
 use super::term::{
     self, Elementwise, IndexFunction, Name, Names, Reads, Shape, Step, Term, Tree, bind, build, deep, elementwise, fold, gather,
     index, index_var, iota, outer, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var_like,
@@ -57,7 +57,7 @@ impl Algebra for Staged {
         Rc::clone(value)
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Tree]) -> Vec<Tree>) -> IndexFunction {
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Tree>) -> IndexFunction {
         let params: Vec<Name> = domain.iter().map(|_| self.names.fresh()).collect();
         let variables: Vec<Tree> = params.iter().map(|param| index_var(*param)).collect();
         let indices = run(&variables).iter().map(|index| self.local(index, &params)).collect();

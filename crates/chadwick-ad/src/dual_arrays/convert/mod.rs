@@ -14,8 +14,8 @@ use super::term::{
 use crate::context::Context;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op,
-    PathStep, Prim, PrimOp, Statement, Type, UnaryOp, Var,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, Prim,
+    PrimOp, Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -297,13 +297,6 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 self.sizes.learn(statement);
                 return Some(());
             }
-            Op::WithAccumulators { handles, init, body } => {
-                let Some((space, rank, body)) = sum_in_place(handles, body) else {
-                    return self.refuse(span, outside(&statement.op));
-                };
-                let trees = self.histogram(&space, init, rank, &body, span)?;
-                return self.name_all(&statement.binders, trees);
-            }
             Op::Dim { array, axis } => {
                 let array = self.atom(array, span)?;
                 let extent = array.shape.get(*axis).cloned().unwrap_or(Atom::i64(0));
@@ -513,29 +506,6 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             joined = Some(self.bound(tree));
         }
         joined
-    }
-}
-
-/// A body of builds that only adds to one accumulator, as the body of a histogram; with how many indices there are.
-fn sum_in_place(handles: &[Binder], body: &Block) -> Option<(Vec<Axis>, usize, Block)> {
-    let [handle] = handles else { return None };
-    let (mut space, mut before) = (Vec::new(), Vec::new());
-    let mut block = body;
-    loop {
-        let (last, rest) = block.statements.split_last()?;
-        before.extend(rest.iter().cloned());
-        match &last.op {
-            Op::Build { space: axes, body, .. } if last.binders.is_empty() => {
-                space.extend(axes.iter().cloned());
-                block = body;
-            }
-            Op::Accumulate { handle: to, path, value } if *to == Atom::Var(handle.var) => {
-                let [PathStep::Index(indices)] = path.as_slice() else { return None };
-                let results = [indices.clone(), vec![value.clone()]].concat();
-                return (!space.is_empty()).then(|| (space, indices.len(), Block { statements: before, results }));
-            }
-            _ => return None,
-        }
     }
 }
 
