@@ -457,6 +457,9 @@ pub struct BenchOptions {
     /// What runs the programs, side by side
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "native")]
     pub backend: Vec<BackendName>,
+    /// What makes the derivatives
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engine)]
+    pub engine: String,
     /// Floating point of native code
     #[arg(long, value_name = "MODE", default_value = "fast")]
     pub fp: FloatMode,

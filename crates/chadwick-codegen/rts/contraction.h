@@ -265,11 +265,18 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     cw_columns_of_##name columns = {m, a_row, a_inner, x_inner, c_row, a, x, c, add};                                          \
     cw_run_loop(ctx, cw_columns_part_##name, &columns, threads, n, cw_saturated_times(n, m) >= (1 << 19));                     \
   }                                                                                                                            \
+  /* Goes along what lies side by side. */                                                                                     \
   static bool cw_all_finite_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {                         \
-    T sum = 0;                                                                                                                 \
-    for (int64_t i = 0; i < n; i++)                                                                                            \
-      for (int64_t l = 0; l < m; l++) sum += a[i * a_row + l * a_inner] - a[i * a_row + l * a_inner];                          \
-    return sum == 0;                                                                                                           \
+    bool along_rows = a_inner <= a_row || n == 1;                                                                              \
+    int64_t lines = along_rows ? n : m, length = along_rows ? m : n;                                                           \
+    int64_t to_next = along_rows ? a_row : a_inner, step = along_rows ? a_inner : a_row;                                       \
+    for (int64_t i = 0; i < lines; i++) {                                                                                      \
+      T sum = 0;                                                                                                               \
+      _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < length; l++)                                                \
+        sum += a[i * to_next + l * step] - a[i * to_next + l * step];                                                          \
+      if (!(sum == 0)) return false;                                                                                           \
+    }                                                                                                                          \
+    return true;                                                                                                               \
   }                                                                                                                            \
                                                                                                                                \
   /* A cotangent times a factor: zero where the cotangent is zero, even if the factor is not finite. */                        \

@@ -50,6 +50,11 @@ impl<'p> Builder<'p> {
         self.span
     }
 
+    /// The statements of the open blocks, so those that come before the next one.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.blocks.iter().flatten()
+    }
+
     /// A new variable with a type; bound by whoever uses the binder.
     pub fn param(&mut self, name: impl Into<Name>, ty: Type) -> Binder {
         let var = self.program.fresh(name);

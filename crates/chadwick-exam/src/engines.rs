@@ -98,7 +98,7 @@ pub fn describe(engine: Engine) -> Description {
         Engine::DualArrays => row(
             "Smeding, chapter 4",
             "bulk operations instead of builds, then one symbolic linear term beside each array",
-            "loops whose length is no constant, recursion, scans, reductions that do not add, sum types",
+            "loops with a condition, folds that are not closed, recursion, sum types, sizes computed from inputs",
             ONE_HOT,
         ),
         Engine::LinearMaps => row(

@@ -2,8 +2,12 @@
 //! ([`super::plain`]), a term that computes one ([`super::staged`]), or an array of either with its `Delta` ([`super::delta`]). A
 //! function over the interface can be run at each; so is the reverse pass, which is why gradients come as numbers and as terms.
 
-use super::term::{Elementwise, Reads, Shape};
+use super::term::{Elementwise, Reads, Shape, Step, Tree, integer};
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp};
+use std::rc::Rc;
+
+/// What becomes of indices.
+pub type IndexRule<'r, T> = &'r mut dyn FnMut(&[T]) -> Vec<T>;
 
 pub trait Algebra: Clone {
     type Array: Clone;
@@ -13,8 +17,12 @@ pub trait Algebra: Clone {
     fn prim(&self, array: &Self::Array) -> Prim;
     fn shape(&self, array: &Self::Array) -> Shape;
     fn constant(&self, value: Const) -> Self::Array;
+    /// A value of the Core around the term. Only terms can mention such values, so nothing else meets any.
+    fn outer(&self, value: &Tree) -> Self::Array {
+        self.zeros(value.prim, &value.shape)
+    }
     /// The index function that does this, for indices below these extents.
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Self::Array]) -> Vec<Self::Array>) -> Self::Function;
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Self::Array>) -> Self::Function;
     /// Uses a value as often as the body likes, and computes it once. No operation but this and `share` promises that.
     fn let_(&self, value: Self::Array, body: &mut dyn FnMut(Self::Array) -> Self::Array) -> Self::Array;
     /// The same value, to be computed once wherever the result goes. What is shared inside the body of a `let_` or in an
@@ -27,11 +35,15 @@ pub trait Algebra: Clone {
     fn gather(&self, shape: &[Atom], base: Self::Array, function: &Self::Function, reads: &Reads) -> Self::Array;
     fn scatter(&self, shape: &[Atom], of: Self::Array, function: &Self::Function) -> Self::Array;
     fn sum_outer(&self, of: Self::Array) -> Self::Array;
+    /// The greatest or the least along the first axis, by `Max` or `Min`; the least or greatest number there is where that axis is empty.
+    fn reduce_outer(&self, op: BinaryOp, of: Self::Array) -> Self::Array;
     /// At least one array, all of one shape.
     fn stack(&self, rows: Vec<Self::Array>) -> Self::Array;
     fn replicate(&self, count: &Atom, of: Self::Array) -> Self::Array;
     fn transpose(&self, permutation: &[usize], of: Self::Array) -> Self::Array;
     fn reshape(&self, shape: &[Atom], of: Self::Array) -> Self::Array;
+    /// All states of a fold; `states` is how many.
+    fn fold(&self, states: &Atom, step: &Rc<Step>, init: Self::Array, arrays: Vec<Self::Array>) -> Self::Array;
     /// At least one row.
     fn build(&self, count: usize, row: &mut dyn FnMut(Self::Array) -> Self::Array) -> Self::Array;
 
@@ -41,6 +53,14 @@ pub trait Algebra: Clone {
 
     fn integer(&self, value: i64) -> Self::Array {
         self.constant(Const::I64(value))
+    }
+
+    /// An extent as a scalar.
+    fn extent(&self, extent: &Atom) -> Self::Array {
+        match extent {
+            Atom::Const(constant) => self.constant(*constant),
+            Atom::Var(_) => self.outer(&integer(extent.clone())),
+        }
     }
 
     /// The same value everywhere.

@@ -6,8 +6,9 @@
 
 use super::algebra::known;
 use super::term::{
-    IndexFunction, Name, Names, Reads, Term, Tree, bind, deep, elementwise, gather, index, index_var, iota, moved_out, rebuilt,
-    replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like, with_extent, zeros,
+    IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var, iota,
+    moved_out, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var, var_like,
+    with_extent, zeros,
 };
 use chadwick_core::Atom;
 use std::rc::Rc;
@@ -56,6 +57,7 @@ impl Bulk<'_> {
             }
             Term::Elementwise(op, args) => elementwise(*op, args.iter().map(|arg| self.push_renamed(count, name, arg)).collect()),
             Term::SumOuter(of) => sum_outer(transpose(&[1, 0], self.push(count, name, of))),
+            Term::ReduceOuter(op, of) => reduce_outer(*op, transpose(&[1, 0], self.push(count, name, of))),
             Term::Gather(base, function, reads) => {
                 let depends = base.mentions(name);
                 let function = self.with_index(function, name, depends);
@@ -69,6 +71,7 @@ impl Bulk<'_> {
                 let function = self.with_index(function, name, true);
                 scatter(shape, self.push_renamed(count, name, of), function)
             }
+            Term::Fold(step, init, arrays) => self.push_fold(count, name, body, (step, init, arrays)),
             Term::Stack(rows) => {
                 let rows = rows.iter().map(|row| self.push_renamed(count, name, row)).collect();
                 transpose(&[1, 0], stack(rows))
@@ -95,6 +98,36 @@ impl Bulk<'_> {
             // Shares come after this, builds are gone from a normal form, and the others mention no index.
             Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) => replicate(count.clone(), Rc::clone(body)),
         }
+    }
+
+    /// Many folds at the same time are one, whose state has an axis more.
+    fn push_fold(&mut self, count: &Atom, name: Name, body: &Tree, (step, init, arrays): (&Step, &Tree, &[Tree])) -> Tree {
+        let at = self.names.fresh();
+        let element = |name: Name, of: &Tree| {
+            let all = var(name, of.prim, with_extent(count.clone(), &of.shape));
+            index(all, vec![index_var(at)], Reads::InRange)
+        };
+        let state = self.names.fresh();
+        let mut inner = substitute(&step.body, step.state, &element(state, &step.body));
+        let (mut rows, mut batches) = (Vec::new(), Vec::new());
+        for ((row, like), array) in step.rows.iter().zip(arrays) {
+            if !array.mentions(name) {
+                rows.push((*row, Rc::clone(like)));
+                batches.push(moved_out(array, count));
+                continue;
+            }
+            let batch = self.names.fresh();
+            inner = substitute(&inner, *row, &element(batch, like));
+            rows.push((batch, var(batch, like.prim, with_extent(count.clone(), &like.shape))));
+            let all = self.push_renamed(count, name, array);
+            batches.push(transpose(&[1, 0], all));
+        }
+        let inner = self.normal(&inner);
+        let body_of_all = self.push(count, at, &inner);
+        let step = Step { names: self.names.clone(), state, rows, body: body_of_all, is_backward: step.is_backward };
+        let init = self.push_renamed(count, name, init);
+        let states = body.shape.first().cloned().unwrap_or(Atom::i64(1));
+        transpose(&[1, 0], fold(states, Rc::new(step), init, batches))
     }
 
     /// The same where one index is pushed into several places: each gets its own.
@@ -131,7 +164,7 @@ impl Bulk<'_> {
             }
             // A reshape is a view; the rule of the chapter would divide for each element instead. And an index has no derivative, even if it
             // is computed from what has one, so what is read from `0, 1, ..` is not the index itself.
-            Term::Reshape(_) | Term::Iota | Term::Share(..) => {
+            Term::Reshape(_) | Term::Fold(..) | Term::Iota | Term::Share(..) => {
                 let name = self.names.fresh();
                 bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()))
             }
@@ -143,6 +176,10 @@ impl Bulk<'_> {
                 let count = indices.len();
                 let permutation: Vec<usize> = (1..=count).chain([0]).collect();
                 sum_outer(self.index(&transpose(&permutation, Rc::clone(of)), indices, reads))
+            }
+            Term::ReduceOuter(op, of) => {
+                let permutation: Vec<usize> = (1..=indices.len()).chain([0]).collect();
+                reduce_outer(*op, self.index(&transpose(&permutation, Rc::clone(of)), indices, reads))
             }
             Term::Stack(rows) => {
                 let mut indices = indices;

@@ -5,10 +5,11 @@
 //! halves come apart (4.6.1): what computes the primal values, and one `Delta` that mentions them. Either has as many nodes as
 //! there are operations, whatever the sizes of arrays are.
 
-use super::algebra::Algebra;
-use super::term::{Elementwise, Reads, Shape};
+use super::algebra::{Algebra, IndexRule};
+use super::fold::ReverseStep;
+use super::term::{Elementwise, Reads, Shape, Step, Tree};
 use chadwick_core::prim::{Derivative, Partial};
-use chadwick_core::{Atom, Const, Prim, PrimOp};
+use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -38,6 +39,15 @@ pub(super) enum DeltaNode<A: Algebra> {
     Replicate(Rc<Delta<A>>),
     Transpose(Vec<usize>, Rc<Delta<A>>),
     Reshape(Rc<Delta<A>>),
+    Fold(Box<FoldDelta<A>>),
+}
+
+/// The states of a fold, and what they come from.
+pub(super) struct FoldDelta<A: Algebra> {
+    pub reverse: ReverseStep,
+    pub states: A::Array,
+    pub init: Option<Rc<Delta<A>>>,
+    pub arrays: Vec<DualArray<A>>,
 }
 
 /// An array, and how it depends on the inputs.
@@ -136,6 +146,13 @@ impl<A: Algebra> Dual<A> {
     }
 }
 
+/// The permutation that undoes another.
+pub(super) fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; permutation.len()];
+    permutation.iter().enumerate().for_each(|(at, axis)| inverse[*axis] = at);
+    inverse
+}
+
 fn primals<A: Algebra>(arrays: Vec<DualArray<A>>) -> Vec<A::Array> {
     arrays.into_iter().map(|array| array.primal).collect()
 }
@@ -157,7 +174,11 @@ impl<A: Algebra> Algebra for Dual<A> {
         self.plain(self.primal.constant(value))
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[DualArray<A>]) -> Vec<DualArray<A>>) -> A::Function {
+    fn outer(&self, value: &Tree) -> DualArray<A> {
+        self.plain(self.primal.outer(value))
+    }
+
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, DualArray<A>>) -> A::Function {
         let before = self.is_index.replace(true);
         let function = self.primal.function(domain, &mut |indices| {
             let indices: Vec<DualArray<A>> = indices.iter().map(|index| self.plain(index.clone())).collect();
@@ -233,6 +254,36 @@ impl<A: Algebra> Algebra for Dual<A> {
         self.linear(self.primal.sum_outer(of.primal), of.delta.map(DeltaNode::SumOuter))
     }
 
+    /// What is read at the first place where the result is.
+    fn reduce_outer(&self, op: BinaryOp, of: DualArray<A>) -> DualArray<A> {
+        let algebra = &self.primal;
+        let Some(delta) = of.delta.filter(|_| !self.is_index.get()) else {
+            return self.plain(algebra.reduce_outer(op, of.primal));
+        };
+        let operand = algebra.share(of.primal);
+        let (prim, shape) = (algebra.prim(&operand), algebra.shape(&operand));
+        let Some((count, rest)) = shape.split_first() else { return self.plain(operand) };
+        let result = algebra.share(algebra.reduce_outer(op, operand.clone()));
+        let equal = Elementwise::Prim(PrimOp::Compare(CompareOp::Equal, prim));
+        let is_there = algebra.elementwise(equal, vec![operand, algebra.replicate(count, result.clone())]);
+        let order: Vec<usize> = (1..shape.len()).chain([0]).collect();
+        let rows = algebra.filled(rest, algebra.iota(count));
+        let rows = algebra.transpose(&inverse(&order), rows);
+        let nowhere = algebra.filled(&shape, algebra.integer(-1));
+        let places = algebra.elementwise(Elementwise::Select, vec![is_there, rows, nowhere]);
+        // None is the greatest unsigned number.
+        let to = |from, to| Elementwise::Prim(PrimOp::Convert { from, to });
+        let places = algebra.elementwise(to(Prim::I64, Prim::U64), vec![places]);
+        let first = algebra.reduce_outer(BinaryOp::Min, places);
+        let first = algebra.share(algebra.elementwise(to(Prim::U64, Prim::I64), vec![first]));
+        let function = algebra.function(rest, &mut |indices| {
+            let row = algebra.index(first.clone(), indices.to_vec(), &Reads::InRange);
+            [vec![row], indices.to_vec()].concat()
+        });
+        let delta = self.numbered(self.delta_like(&result, DeltaNode::Gather(delta, function)));
+        DualArray { primal: result, delta: Some(delta) }
+    }
+
     fn stack(&self, rows: Vec<DualArray<A>>) -> DualArray<A> {
         let deltas: Vec<_> = rows.iter().map(|row| row.delta.clone()).collect();
         let active = deltas.iter().any(Option::is_some);
@@ -251,6 +302,18 @@ impl<A: Algebra> Algebra for Dual<A> {
 
     fn reshape(&self, shape: &[Atom], of: DualArray<A>) -> DualArray<A> {
         self.linear(self.primal.reshape(shape, of.primal), of.delta.map(DeltaNode::Reshape))
+    }
+
+    fn fold(&self, states: &Atom, step: &Rc<Step>, init: DualArray<A>, arrays: Vec<DualArray<A>>) -> DualArray<A> {
+        let is_active = init.delta.is_some() || arrays.iter().any(|array| array.delta.is_some());
+        if !is_active || self.is_index.get() {
+            return self.plain(self.primal.fold(states, step, init.primal, primals(arrays)));
+        }
+        let arrays: Vec<DualArray<A>> = arrays.into_iter().map(|array| self.share(array)).collect();
+        let all = self.primal.fold(states, step, init.primal, primals(arrays.clone()));
+        let all = self.primal.share(all);
+        let fold = FoldDelta { reverse: ReverseStep::of(step), states: all.clone(), init: init.delta, arrays };
+        self.linear(all, Some(DeltaNode::Fold(Box::new(fold))))
     }
 
     /// The rows one by one, each with a `Delta` of its own: the way to differentiate what still has builds, and the reason to remove them.

@@ -1,9 +1,11 @@
 //! Terms become Core: one statement for each operation on arrays, which the optimiser fuses.
 
-use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Term, Tree, deep};
+use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tree, deep};
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Type};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
+};
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
 
@@ -56,7 +58,14 @@ impl Emitter<'_, '_> {
                 })
             }
             Term::Scatter(of, function) => self.scatter(&tree.shape, of, function),
-            Term::SumOuter(of) => self.sum_outer(&tree.shape, of),
+            Term::SumOuter(of) => {
+                let neutral = Const::zero(tree.prim);
+                self.reduce_outer(&tree.shape, of, BinaryOp::Add, neutral)
+            }
+            Term::ReduceOuter(op, of) => {
+                let neutral = if *op == BinaryOp::Max { Const::least(tree.prim) } else { Const::greatest(tree.prim) };
+                self.reduce_outer(&tree.shape, of, *op, neutral)
+            }
             Term::Stack(rows) => {
                 let elements: Vec<Atom> = rows.iter().map(|row| self.tree(row)).collect();
                 let inner = tree.shape[1..].iter().cloned().map(Size::Known).collect();
@@ -75,6 +84,7 @@ impl Emitter<'_, '_> {
                 let array = self.tree(of);
                 self.context.emit_one(Op::Reshape { array, dims: tree.shape.clone() }, self.span)
             }
+            Term::Fold(step, init, arrays) => self.fold(step, init, arrays),
             Term::Build(name, body) => self.build_rows(&tree.shape[..1], &tree.shape[1..], |emitter, indices| {
                 emitter.values.insert(*name, indices[0].clone());
                 emitter.tree(body)
@@ -188,7 +198,7 @@ impl Emitter<'_, '_> {
         results.into_iter().next().unwrap_or(Atom::i64(0))
     }
 
-    fn sum_outer(&mut self, shape: &Shape, of: &Tree) -> Atom {
+    fn reduce_outer(&mut self, shape: &Shape, of: &Tree, op: BinaryOp, neutral: Const) -> Atom {
         let span = self.span;
         let array = self.tree(of);
         let count = of.shape.first().cloned().unwrap_or(Atom::i64(0));
@@ -197,10 +207,69 @@ impl Emitter<'_, '_> {
             let (space, first) = emitter.axes(&[count]);
             let place = [first, indices.to_vec()].concat();
             let body = emitter.block(|emitter| vec![emitter.element(&array, &place)]);
-            let op = emitter.context.plus(prim, span);
-            let neutral = vec![Atom::Const(Const::zero(prim))];
+            let op = emitter.operator(op, prim);
+            let neutral = vec![Atom::Const(neutral)];
             emitter.context.emit_one(Op::Reduce { space, op, neutral, body, commutative: true }, span)
         })
+    }
+
+    /// A loop that keeps its states.
+    fn fold(&mut self, step: &Step, init: &Tree, arrays: &[Tree]) -> Atom {
+        let span = self.span;
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let arrays: Vec<Atom> = arrays.iter().map(|array| self.tree(array)).collect();
+        let initial = self.tree(init);
+        let ty = Type::Prim(init.prim).array(init.shape.iter().map(|_| Dim::Any));
+        let (index, state) = (self.context.fresh("i", Type::I64), self.context.fresh("state", ty.clone()));
+        let at = Atom::Var(index.var);
+        self.values.insert(step.state, Atom::Var(state.var));
+        let body = self.block(|emitter| {
+            let row = emitter.place_in_order(step, &count, at);
+            for ((name, _), array) in step.rows.iter().zip(&arrays) {
+                let value = emitter.element(array, std::slice::from_ref(&row));
+                emitter.values.insert(*name, value);
+            }
+            let next = emitter.tree(&step.body);
+            vec![next.clone(), next]
+        });
+        let sizes = || init.shape.iter().cloned().map(Size::Known).collect::<Vec<Size>>();
+        let parts = Loop {
+            carry: vec![state],
+            initial: vec![initial.clone()],
+            form: LoopForm::For { index, bound: count.clone() },
+            body,
+            emits: vec![sizes()],
+            counted: false,
+            hints: LoopHints::default(),
+        };
+        let types = vec![ty.clone(), ty.clone().array([Dim::Any])];
+        let kept = self.context.b.push(Op::Loop(Box::new(parts)), types, span);
+        let kept = kept.into_iter().nth(1).unwrap_or(Atom::i64(0));
+        let first = self.context.emit_one(Op::ArrayLiteral { ty, elements: vec![initial], inner: sizes() }, span);
+        if !step.is_backward {
+            return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
+        }
+        let in_order = self.build_rows(std::slice::from_ref(&count), &init.shape, |emitter, indices| {
+            let row = emitter.place_in_order(step, &count, indices[0].clone());
+            emitter.element(&kept, &[row])
+        });
+        self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
+    }
+
+    /// The same place, counted from where the fold begins.
+    fn place_in_order(&mut self, step: &Step, count: &Atom, at: Atom) -> Atom {
+        if !step.is_backward {
+            return at;
+        }
+        let last = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), self.span);
+        self.context.i64_op(BinaryOp::Sub, last, at, self.span)
+    }
+
+    fn operator(&mut self, op: BinaryOp, prim: Prim) -> Lambda {
+        let params = vec![self.context.fresh("a", Type::Prim(prim)), self.context.fresh("b", Type::Prim(prim))];
+        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let body = self.block(|emitter| vec![emitter.context.prim(PrimOp::Binary(op, prim), args, emitter.span)]);
+        Lambda { params, results: vec![Type::Prim(prim)], body }
     }
 
     fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {

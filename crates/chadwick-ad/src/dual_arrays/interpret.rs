@@ -9,8 +9,6 @@ use rustc_hash::FxHashMap;
 
 pub(super) struct Interpreter<'a, A: Algebra> {
     pub algebra: &'a A,
-    /// What stands for values of the Core around.
-    pub outer: &'a dyn Fn(&Tree) -> A::Array,
     pub values: FxHashMap<Name, A::Array>,
 }
 
@@ -33,7 +31,7 @@ impl<A: Algebra> Interpreter<'_, A> {
         let algebra = self.algebra;
         match &tree.term {
             Term::Outer(Atom::Const(constant)) if tree.shape.is_empty() => algebra.constant(*constant),
-            Term::Outer(_) => (self.outer)(tree),
+            Term::Outer(_) => algebra.outer(tree),
             // Terms are closed but for what the caller binds.
             Term::Var(name) => match self.values.get(name) {
                 Some(value) => value.clone(),
@@ -65,10 +63,15 @@ impl<A: Algebra> Interpreter<'_, A> {
                 algebra.scatter(&tree.shape, of, &function)
             }
             Term::SumOuter(of) => algebra.sum_outer(self.tree(of)),
+            Term::ReduceOuter(op, of) => algebra.reduce_outer(*op, self.tree(of)),
             Term::Stack(rows) => algebra.stack(self.trees(rows)),
             Term::Replicate(of) => algebra.replicate(tree.shape.first().unwrap_or(&Atom::i64(0)), self.tree(of)),
             Term::Transpose(permutation, of) => algebra.transpose(permutation, self.tree(of)),
             Term::Reshape(of) => algebra.reshape(&tree.shape, self.tree(of)),
+            Term::Fold(step, init, arrays) => {
+                let init = self.tree(init);
+                algebra.fold(tree.shape.first().unwrap_or(&Atom::i64(1)), step, init, self.trees(arrays))
+            }
             Term::Build(name, body) => match tree.shape.first().and_then(known) {
                 None | Some(0) => algebra.zeros(tree.prim, &tree.shape),
                 Some(count) => algebra.build(count, &mut |index| {

@@ -12,6 +12,7 @@ mod bulk;
 mod convert;
 mod delta;
 mod emit;
+mod fold;
 mod interpret;
 mod normal_form;
 mod notation;
@@ -19,6 +20,7 @@ mod plain;
 mod program;
 mod reverse;
 mod simplify;
+mod sizes;
 mod staged;
 mod term;
 #[cfg(test)]
@@ -26,7 +28,7 @@ mod tests;
 
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
-pub use algebra::{Algebra, extents, known};
+pub use algebra::{Algebra, IndexRule, extents, known};
 use chadwick_core::{Atom, Axis, Differentiate, Lambda, Op, Statement, Type};
 use chadwick_source::Span;
 use convert::Converter;
@@ -43,7 +45,7 @@ pub use staged::Staged;
 use staged::share_to_let;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-pub use term::{Elementwise, IndexFunction, Name, Node, Reads, Shape, Tree};
+pub use term::{Elementwise, IndexFunction, Name, Node, Reads, Shape, Step, Tree};
 use term::{Names, var_like};
 
 /// A function as dual arrays: what was made of it, and how each of its results depends on the inputs.
@@ -77,6 +79,7 @@ impl Derived {
         let names = Names::default();
         let mut converter = Converter::new(context, &names);
         let is_input: Vec<bool> = lambda.params.iter().map(|param| converter.context.carries(&param.ty)).collect();
+        converter.learn(&lambda.body);
         let mut inputs = Vec::new();
         for (param, _) in lambda.params.iter().zip(&is_input).filter(|(_, is_input)| **is_input) {
             inputs.push(converter.input(param, span)?);

@@ -158,6 +158,7 @@ impl Writer<'_> {
             Term::Iota => format!("[0 .. {first} - 1]"),
             Term::Index(base, indices, _) => format!("index {} [{}]", self.tree(base), self.trees(indices)),
             Term::SumOuter(of) => format!("sumOuter ({})", self.tree(of)),
+            Term::ReduceOuter(op, of) => format!("{op:?}Outer ({})", self.tree(of)).to_lowercase().replacen("outer", "Outer", 1),
             Term::Gather(base, function, _) => {
                 format!("gather {} ({}) {}", self.atoms(&tree.shape), self.tree(base), self.function(function))
             }
@@ -169,6 +170,12 @@ impl Writer<'_> {
             Term::Transpose(permutation, of) => format!("tr_{permutation:?} ({})", self.tree(of)),
             Term::Reshape(of) => format!("reshape {} ({})", self.atoms(&tree.shape), self.tree(of)),
             Term::Build(name, body) => format!("build1 {first} (\\{}. {})", variable(*name), self.tree(body)),
+            Term::Fold(step, init, arrays) => {
+                let rows: Vec<String> = step.rows.iter().map(|(name, _)| variable(*name)).collect();
+                let (name, state) = (if step.is_backward { "foldr" } else { "foldl" }, variable(step.state));
+                let body = self.tree(&step.body);
+                format!("{name} (\\{state} {}. {body}) ({}) [{}]", rows.join(" "), self.tree(init), self.trees(arrays))
+            }
             Term::Share(number, of) => match self.shares.get(number) {
                 Some(name) => variable(*name),
                 None => self.tree(of),
@@ -199,6 +206,10 @@ impl Writer<'_> {
             DeltaNode::Stack(rows) => {
                 let rows: Vec<String> = rows.iter().map(|row| self.delta(row.as_ref())).collect();
                 format!("LitArray [{}]", rows.join(", "))
+            }
+            DeltaNode::Fold(fold) => {
+                let arrays: Vec<String> = fold.arrays.iter().map(|array| self.delta(array.delta.as_ref())).collect();
+                format!("Fold ({}) [{}]", self.delta(fold.init.as_ref()), arrays.join(", "))
             }
             DeltaNode::Replicate(of) => format!("Replicate {}", inner(self, of)),
             DeltaNode::Transpose(permutation, of) => format!("Transpose_{permutation:?} {}", inner(self, of)),

@@ -4,8 +4,9 @@
 //! What is done is counted: one for each element that is written or combined; views of an array (`index`, `replicate`, transposes,
 //! reshapes, `0, 1, ...`) are free.
 
-use super::algebra::{Algebra, extents, known};
-use super::term::{Elementwise, Reads, Shape};
+use super::algebra::{Algebra, IndexRule, extents, known};
+use super::interpret::Interpreter;
+use super::term::{Elementwise, Reads, Shape, Step};
 use chadwick_core::prim::{Derivative, Partial, eval};
 use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
 use std::cell::Cell;
@@ -102,7 +103,7 @@ impl Algebra for Plain {
         Array { prim: value.prim(), shape: Vec::new(), elements: Rc::new(vec![value]) }
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Array]) -> Vec<Array>) -> Table {
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Array>) -> Table {
         let domain = numbers(domain);
         let count: usize = domain.iter().product();
         let row = |place: usize| {
@@ -179,6 +180,16 @@ impl Algebra for Plain {
         Array::made(of.prim, shape, sum)
     }
 
+    fn reduce_outer(&self, op: BinaryOp, of: Array) -> Array {
+        self.count(of.elements.len());
+        let shape = of.shape.get(1..).unwrap_or(&[]).to_vec();
+        let (rows, size) = (of.shape.first().copied().unwrap_or(1), shape.iter().product::<usize>());
+        let start = if op == BinaryOp::Max { Const::least(of.prim) } else { Const::greatest(of.prim) };
+        let op = Elementwise::Prim(PrimOp::Binary(op, of.prim));
+        let best = |at| (0..rows).fold(start, |best, row| apply(op, &[best, of.at(row * size + at)], of.prim));
+        Array::made(of.prim, shape, best)
+    }
+
     fn stack(&self, rows: Vec<Array>) -> Array {
         let prim = rows.first().map_or(Prim::Bool, |row| row.prim);
         let inner = rows.first().map_or(Vec::new(), |row| row.shape.clone());
@@ -207,6 +218,23 @@ impl Algebra for Plain {
 
     fn reshape(&self, shape: &[Atom], of: Array) -> Array {
         Array { shape: numbers(shape), ..of }
+    }
+
+    fn fold(&self, states: &Atom, step: &Rc<Step>, init: Array, arrays: Vec<Array>) -> Array {
+        let count = known(states).unwrap_or(1).max(1) - 1;
+        let mut found = vec![init];
+        for at in 0..count {
+            let row = if step.is_backward { count - 1 - at } else { at };
+            let row_of = |array: &Array| self.index(array.clone(), vec![self.integer(row as i64)], &Reads::InRange);
+            let rows = step.rows.iter().map(|(name, _)| *name).zip(arrays.iter().map(row_of));
+            let state = std::iter::once(step.state).zip(found.last().cloned());
+            let values = state.chain(rows).collect();
+            found.push(Interpreter { algebra: self, values }.tree(&step.body));
+        }
+        if step.is_backward {
+            found.reverse();
+        }
+        self.stack(found)
     }
 
     fn build(&self, count: usize, row: &mut dyn FnMut(Array) -> Array) -> Array {

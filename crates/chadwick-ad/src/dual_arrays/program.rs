@@ -66,15 +66,8 @@ impl Program {
 
     /// The results for these inputs.
     pub fn run<A: Algebra>(&self, algebra: &A, inputs: &[A::Array]) -> Vec<A::Array> {
-        // A program made from a function in Rust mentions nothing else; one from Core is run at terms only.
-        let outer = |tree: &Tree| algebra.zeros(tree.prim, &tree.shape);
-        self.run_within(algebra, inputs, &outer)
-    }
-
-    /// The same, where the terms mention values of the Core around.
-    fn run_within<A: Algebra>(&self, algebra: &A, inputs: &[A::Array], outer: &dyn Fn(&Tree) -> A::Array) -> Vec<A::Array> {
         let values = self.inputs.iter().map(|(name, _)| *name).zip(inputs.iter().cloned()).collect();
-        let mut interpreter = Interpreter { algebra, outer, values };
+        let mut interpreter = Interpreter { algebra, values };
         self.bindings.iter().for_each(|(name, tree)| interpreter.bind(*name, tree));
         self.results.iter().map(|tree| interpreter.tree(tree)).collect()
     }
@@ -83,7 +76,7 @@ impl Program {
     pub(super) fn dual(&self, staged: &Staged) -> Vec<DualArray<Staged>> {
         let dual = Dual::over(staged.clone());
         let inputs = self.inputs.iter().enumerate().map(|(number, (_, tree))| dual.input(number, Rc::clone(tree)));
-        self.run_within(&dual, &inputs.collect::<Vec<_>>(), &|tree| dual.plain(Rc::clone(tree)))
+        self.run(&dual, &inputs.collect::<Vec<_>>())
     }
 
     /// The program for the results and the gradients (figure 4.22). It has the same inputs, and then a cotangent for each result.

@@ -5,7 +5,7 @@
 //! is shared.
 
 use super::algebra::Algebra;
-use super::delta::{Delta, DeltaNode, Dual, DualArray};
+use super::delta::{Delta, DeltaNode, Dual, DualArray, inverse};
 use super::term::{Elementwise, Reads};
 use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
 use std::collections::BTreeMap;
@@ -122,9 +122,18 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
                 }
             }
             DeltaNode::Transpose(permutation, inner) => {
-                let mut inverse = vec![0; permutation.len()];
-                permutation.iter().enumerate().for_each(|(at, axis)| inverse[*axis] = at);
-                self.eval(algebra.transpose(&inverse, cotangent), inner);
+                self.eval(algebra.transpose(&inverse(permutation), cotangent), inner);
+            }
+            DeltaNode::Fold(fold) => {
+                let (of_init, of_arrays) = fold.reverse.run(algebra, &delta.shape, fold, cotangent);
+                if let Some(init) = &fold.init {
+                    self.eval(of_init, init);
+                }
+                for (array, cotangent) in fold.arrays.iter().zip(of_arrays) {
+                    if let Some(inner) = &array.delta {
+                        self.eval(cotangent, inner);
+                    }
+                }
             }
             DeltaNode::Reshape(inner) => self.eval(algebra.reshape(&inner.shape, cotangent), inner),
         }

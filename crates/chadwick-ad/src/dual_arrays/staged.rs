@@ -1,12 +1,12 @@
 //! Arrays as terms that compute them (Smeding, section 4.10.2): what a function does with them is written down. Control flow of the host is
 //! done with when the term is there.
 
-use super::algebra::Algebra;
+use super::algebra::{Algebra, IndexRule};
 use super::term::{
-    self, Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, deep, elementwise, gather, index,
-    index_var, iota, outer, rebuilt, replicate, reshape, scatter, stack, sum_outer, transpose, var_like,
+    self, Elementwise, IndexFunction, Name, Names, Reads, Shape, Step, Term, Tree, bind, build, deep, elementwise, fold, gather,
+    index, index_var, iota, outer, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var_like,
 };
-use chadwick_core::{Atom, Const, Prim};
+use chadwick_core::{Atom, BinaryOp, Const, Prim};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -53,7 +53,11 @@ impl Algebra for Staged {
         outer(Atom::Const(value), value.prim(), Vec::new())
     }
 
-    fn function(&self, domain: &[Atom], run: &mut dyn FnMut(&[Tree]) -> Vec<Tree>) -> IndexFunction {
+    fn outer(&self, value: &Tree) -> Tree {
+        Rc::clone(value)
+    }
+
+    fn function(&self, domain: &[Atom], run: IndexRule<'_, Tree>) -> IndexFunction {
         let params: Vec<Name> = domain.iter().map(|_| self.names.fresh()).collect();
         let variables: Vec<Tree> = params.iter().map(|param| index_var(*param)).collect();
         let indices = run(&variables).iter().map(|index| self.local(index, &params)).collect();
@@ -101,6 +105,10 @@ impl Algebra for Staged {
         sum_outer(of)
     }
 
+    fn reduce_outer(&self, op: BinaryOp, of: Tree) -> Tree {
+        reduce_outer(op, of)
+    }
+
     fn stack(&self, rows: Vec<Tree>) -> Tree {
         stack(rows)
     }
@@ -115,6 +123,10 @@ impl Algebra for Staged {
 
     fn reshape(&self, shape: &[Atom], of: Tree) -> Tree {
         reshape(shape.to_vec(), of)
+    }
+
+    fn fold(&self, states: &Atom, step: &Rc<Step>, init: Tree, arrays: Vec<Tree>) -> Tree {
+        fold(states.clone(), Rc::clone(step), init, arrays)
     }
 
     fn build(&self, count: usize, row: &mut dyn FnMut(Tree) -> Tree) -> Tree {

@@ -3,7 +3,7 @@
 //!
 //! Extents are atoms of the Core around the derivative. So shapes are symbolic, but known before anything of the term is computed.
 
-use chadwick_core::{Atom, Const, Prim, PrimOp};
+use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub struct Name(pub(super) u32);
 
 /// Where new names come from; copies never give the same one.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     next: Rc<Cell<u32>>,
 }
@@ -102,6 +102,8 @@ pub(super) enum Term {
     Iota,
     Index(Tree, Vec<Tree>, Reads),
     SumOuter(Tree),
+    /// The greatest or the least along the first axis, by `Max` or `Min`.
+    ReduceOuter(BinaryOp, Tree),
     Gather(Tree, IndexFunction, Reads),
     /// Starts from zeros, collisions add, writes out of range are dropped.
     Scatter(Tree, IndexFunction),
@@ -111,6 +113,8 @@ pub(super) enum Term {
     Transpose(Vec<usize>, Tree),
     Reshape(Tree),
     Build(Name, Tree),
+    /// The states of a fold: the first is given, each other is made by the step from the one before and the row of each array.
+    Fold(Rc<Step>, Tree, Vec<Tree>),
     /// Identity; the number says that all that have it are one, to be computed once.
     Share(usize, Tree),
 }
@@ -121,13 +125,25 @@ pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
         Term::Outer(_) | Term::Var(_) | Term::Iota => Vec::new(),
         Term::Let(_, value, body) => vec![value, body],
         Term::Elementwise(_, args) | Term::Stack(args) => args.iter().collect(),
+        Term::Fold(step, init, arrays) => [init, &step.body].into_iter().chain(arrays).collect(),
         Term::Index(base, indices, _) => std::iter::once(base).chain(indices).collect(),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             std::iter::once(base).chain(&function.indices).collect()
         }
-        Term::SumOuter(of) | Term::Replicate(of) | Term::Transpose(_, of) | Term::Reshape(of) => vec![of],
-        Term::Build(_, of) | Term::Share(_, of) => vec![of],
+        Term::SumOuter(of) | Term::ReduceOuter(_, of) | Term::Replicate(of) | Term::Transpose(_, of) => vec![of],
+        Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) => vec![of],
     }
+}
+
+/// What a fold does with its state and a row of each array. It mentions nothing else but values from outside.
+#[derive(Debug)]
+pub struct Step {
+    pub(super) names: Names,
+    pub(super) state: Name,
+    pub(super) rows: Vec<(Name, Tree)>,
+    pub(super) body: Tree,
+    /// Whether the rows come from the last to the first. The state after a row stands at its place, and the given one behind all.
+    pub(super) is_backward: bool,
 }
 
 fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
@@ -145,14 +161,21 @@ fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
             add(base, &[]);
             indices.iter().for_each(|index| add(index, &[]));
         }
-        Term::SumOuter(of) | Term::Replicate(of) | Term::Transpose(_, of) | Term::Reshape(of) | Term::Share(_, of) => {
-            add(of, &[])
-        }
+        Term::SumOuter(of)
+        | Term::ReduceOuter(_, of)
+        | Term::Replicate(of)
+        | Term::Transpose(_, of)
+        | Term::Reshape(of)
+        | Term::Share(_, of) => add(of, &[]),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             add(base, &[]);
             function.indices.iter().for_each(|index| add(index, &function.params));
         }
         Term::Build(index, body) => add(body, &[*index]),
+        Term::Fold(_, init, arrays) => {
+            add(init, &[]);
+            arrays.iter().for_each(|array| add(array, &[]));
+        }
     }
     free.sort_unstable();
     free.dedup();
@@ -211,6 +234,9 @@ pub(super) fn iota(count: Atom) -> Tree {
 }
 
 pub(super) fn index(base: Tree, indices: Vec<Tree>, reads: Reads) -> Tree {
+    if indices.is_empty() {
+        return base;
+    }
     let (prim, shape) = (base.prim, base.shape[indices.len().min(base.shape.len())..].to_vec());
     node(Term::Index(base, indices, reads), prim, shape)
 }
@@ -218,6 +244,11 @@ pub(super) fn index(base: Tree, indices: Vec<Tree>, reads: Reads) -> Tree {
 pub(super) fn sum_outer(of: Tree) -> Tree {
     let (prim, shape) = (of.prim, of.shape.iter().skip(1).cloned().collect());
     node(Term::SumOuter(of), prim, shape)
+}
+
+pub(super) fn reduce_outer(op: BinaryOp, of: Tree) -> Tree {
+    let (prim, shape) = (of.prim, of.shape.iter().skip(1).cloned().collect());
+    node(Term::ReduceOuter(op, of), prim, shape)
 }
 
 pub(super) fn gather(shape: Shape, base: Tree, function: IndexFunction, reads: Reads) -> Tree {
@@ -266,6 +297,12 @@ pub(super) fn build(count: Atom, name: Name, body: Tree) -> Tree {
     node(Term::Build(name, body), prim, shape)
 }
 
+/// All states; `states` is how many.
+pub(super) fn fold(states: Atom, step: Rc<Step>, init: Tree, arrays: Vec<Tree>) -> Tree {
+    let (prim, shape) = (init.prim, with_extent(states, &init.shape));
+    node(Term::Fold(step, init, arrays), prim, shape)
+}
+
 pub(super) fn share(number: usize, of: Tree) -> Tree {
     let (prim, shape) = (of.prim, of.shape.clone());
     node(Term::Share(number, of), prim, shape)
@@ -286,6 +323,12 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
         }
         Term::Elementwise(op, args) => Term::Elementwise(*op, all(args)),
         Term::Stack(rows) => Term::Stack(all(rows)),
+        Term::Fold(step, init, arrays) => {
+            let arrays = all(arrays);
+            let body = change(&step.body);
+            let step = Step { body, rows: step.rows.clone(), names: step.names.clone(), ..**step };
+            Term::Fold(Rc::new(step), change(init), arrays)
+        }
         Term::Index(base, indices, reads) => {
             let indices = all(indices);
             Term::Index(change(base), indices, reads.clone())
@@ -299,6 +342,7 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
             Term::Scatter(change(of), function)
         }
         Term::SumOuter(of) => Term::SumOuter(change(of)),
+        Term::ReduceOuter(op, of) => Term::ReduceOuter(*op, change(of)),
         Term::Replicate(of) => Term::Replicate(change(of)),
         Term::Transpose(permutation, of) => Term::Transpose(permutation.clone(), change(of)),
         Term::Reshape(of) => Term::Reshape(change(of)),

@@ -110,7 +110,8 @@ fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measur
                 ("native", Backend::Native(NativeOptions { strict, quick: false, threads }))
             }
         };
-        let program = compiled(&program, Engine::Auto, backend)?;
+        let engine = Engine::from_name(&options.engine).unwrap_or_default();
+        let program = compiled(&program, engine, backend)?;
         for dataset in &datasets {
             let function = program.function(&dataset.entry)?;
             if let Err(error) = bench_dataset(path, &function, dataset, name, options, measurements) {

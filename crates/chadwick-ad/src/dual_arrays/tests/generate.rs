@@ -3,11 +3,12 @@
 use super::super::algebra::extents;
 use super::super::program::Program;
 use super::super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Tree, bind, build, elementwise, gather, index, index_var, iota, outer,
-    replicate, reshape, scatter, stack, sum_outer, transpose, var, var_like,
+    Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, build, elementwise, fold, gather, index, index_var,
+    iota, outer, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, var_like,
 };
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
 use chadwick_generate::Random;
+use std::rc::Rc;
 
 #[derive(Clone)]
 struct Variable {
@@ -106,7 +107,7 @@ impl Generator {
             return self.leaf(prim, shape);
         }
         let depth = depth - 1;
-        match self.random.below(20) {
+        match self.random.below(22) {
             0 => self.leaf(prim, shape),
             1 | 2 => self.arithmetic(prim, shape, depth),
             3 => {
@@ -126,6 +127,15 @@ impl Generator {
             15 if shape.len() > 1 => self.transposed(prim, shape, depth),
             16 if !shape.is_empty() => self.reshaped(prim, shape, depth),
             17..=19 if !shape.is_empty() => self.built(prim, shape, depth),
+            20 if prim != Prim::Bool => {
+                let front = self.front(shape, 1);
+                let op = *self.random.pick(&[BinaryOp::Max, BinaryOp::Min]);
+                match front.first() {
+                    None => self.leaf(prim, shape),
+                    Some(extent) => reduce_outer(op, self.array(prim, &[&[*extent], shape].concat(), depth)),
+                }
+            }
+            21 if shape.first().is_some_and(|states| *states > 0) => self.folded(prim, shape, depth),
             _ => self.arithmetic(prim, shape, depth),
         }
     }
@@ -243,6 +253,29 @@ impl Generator {
         let of = self.array(prim, &[&front, rest].concat(), depth);
         let function = self.function(&front, range, depth);
         scatter(extents(shape), of, function)
+    }
+
+    fn folded(&mut self, prim: Prim, shape: &[usize], depth: usize) -> Tree {
+        let (states, inner) = (shape[0], &shape[1..]);
+        let init = self.array(prim, inner, depth);
+        let mut arrays = Vec::new();
+        let mut scope = vec![Variable { tree: var(self.names.fresh(), prim, extents(inner)), prim, shape: inner.to_vec() }];
+        let mut rows = Vec::new();
+        for _ in 0..self.random.between(1, 2) {
+            let prim = if self.random.chance(80) { Prim::F64 } else { Prim::I64 };
+            let row_shape = self.front(&[states], 1);
+            arrays.push(self.array(prim, &[&[states - 1], &row_shape[..]].concat(), depth));
+            let name = self.names.fresh();
+            let tree = var(name, prim, extents(&row_shape));
+            rows.push((name, tree.clone()));
+            scope.push(Variable { tree, prim, shape: row_shape });
+        }
+        let Term::Var(state) = scope[0].tree.term else { return init };
+        let around = (std::mem::replace(&mut self.arrays, scope), std::mem::take(&mut self.indices));
+        let body = self.array(prim, inner, depth.min(3));
+        (self.arrays, self.indices) = around;
+        let step = Step { names: self.names.clone(), state, rows, body, is_backward: self.random.chance(30) };
+        fold(Atom::i64(states as i64), Rc::new(step), init, arrays)
     }
 
     fn transposed(&mut self, prim: Prim, shape: &[usize], depth: usize) -> Tree {

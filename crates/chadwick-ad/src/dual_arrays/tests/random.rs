@@ -93,3 +93,44 @@ fn all_ways_to_a_gradient_agree() {
         }
     }
 }
+
+/// The inputs moved by some of a direction.
+fn moved(inputs: &[Array], direction: &[Array], by: f64) -> Vec<Array> {
+    let one = |(input, direction): (&Array, &Array)| {
+        let (from, way) = (input.as_floats(), direction.as_floats());
+        let elements: Vec<f64> = from.iter().zip(way).map(|(from, way)| from + by * way).collect();
+        Array::floats(input.extents(), &elements).expect("as many as there should be")
+    };
+    inputs.iter().zip(direction).map(one).collect()
+}
+
+/// What a gradient says must be seen when the inputs move; where a program jumps or bends, the two sides do not agree and nothing is said.
+#[test]
+fn gradients_agree_with_differences() {
+    let mut compared = 0;
+    for seed in 0..programs() {
+        let source = program(seed);
+        if source.inputs.iter().any(|(_, input)| !input.prim.is_float()) {
+            continue;
+        }
+        let mut random = Random::new(seed + 1);
+        let inputs = random_inputs(&mut random, &source);
+        let direction = random_inputs(&mut random, &source);
+        let cotangent = random_array(&mut random, &source.results[0]);
+        let dot = |left: &[f64], right: &[f64]| left.iter().zip(right).map(|(left, right)| left * right).sum::<f64>();
+        let at = |by: f64| dot(&run(&source, &moved(&inputs, &direction, by)).0, &cotangent.as_floats());
+        let step = 1e-6;
+        let (before, here, after) = (at(-step), at(0.0), at(step));
+        let (backward, forward) = ((here - before) / step, (after - here) / step);
+        let gradient = numeric(&source.without_builds().simplified(), &inputs, &cotangent);
+        let way: Vec<f64> = direction.iter().flat_map(Array::as_floats).collect();
+        let found = dot(&gradient, &way);
+        if here.abs() > 1e3 || found.abs() > 1e3 || (backward - forward).abs() > 1e-4 * found.abs().max(1.0) {
+            continue;
+        }
+        let wanted = (after - before) / (2.0 * step);
+        assert!((found - wanted).abs() <= 1e-4 * wanted.abs().max(1.0), "program {seed}: {found} is not {wanted}\n{source}");
+        compared += usize::from(found != 0.0);
+    }
+    assert!(compared as u64 >= programs() / 8, "only {compared} programs were compared");
+}

@@ -216,6 +216,7 @@ fn nodes<A: Algebra>(delta: &Rc<Delta<A>>, seen: &mut FxHashSet<*const Delta<A>>
     let inner: Vec<&Rc<Delta<A>>> = match &delta.node {
         DeltaNode::Input(_) => Vec::new(),
         DeltaNode::Add(left, right) => vec![left, right],
+        DeltaNode::Fold(fold) => fold.init.iter().chain(fold.arrays.iter().filter_map(|array| array.delta.as_ref())).collect(),
         DeltaNode::Stack(rows) => rows.iter().flatten().collect(),
         DeltaNode::Scale(_, of) | DeltaNode::Where(_, _, of) | DeltaNode::Share(_, of) | DeltaNode::Index(of, _) => vec![of],
         DeltaNode::Gather(of, _) | DeltaNode::Scatter(of, _) | DeltaNode::Transpose(_, of) => vec![of],

@@ -3,6 +3,10 @@
 //! What depends on no input is no part of the term. It stays Core, ahead of the derivative, and the term mentions its values; among
 //! them are all sizes. What has no place in a language of static shapes is refused, with its place in the program.
 
+mod folds;
+mod views;
+
+use super::sizes::Sizes;
 use super::term::{
     Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, elementwise, index, index_var, integer,
     moved_out, outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like,
@@ -10,11 +14,11 @@ use super::term::{
 use crate::context::Context;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, Loop, LoopForm, Op, Prim, PrimOp,
-    Statement, Type, Var,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, Prim,
+    PrimOp, Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub(super) struct Converter<'c, 'p, 'n> {
@@ -22,10 +26,13 @@ pub(super) struct Converter<'c, 'p, 'n> {
     pub names: &'n Names,
     /// The terms of variables; one that has none is a value of Core.
     pub terms: FxHashMap<Var, Tree>,
+    sizes: Sizes,
+    /// The parameters that are differentiated.
+    inputs: FxHashSet<Var>,
     /// The bindings of the body that is being converted.
     pub lets: Vec<(Name, Tree)>,
-    /// How many builds are around.
-    depth: usize,
+    /// The extents of the builds and folds around.
+    around: Vec<Atom>,
     /// Whether a condition decides if this is wanted.
     conditional: bool,
     /// The functions that are being written out.
@@ -40,7 +47,54 @@ const LONGEST: i64 = 256;
 impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     pub fn new(context: &'c mut Context<'p>, names: &'n Names) -> Self {
         let (terms, lets, open) = (FxHashMap::default(), Vec::new(), Vec::new());
-        Converter { context, names, terms, lets, depth: 0, conditional: false, open, unrolled: 1 }
+        let mut sizes = Sizes::default();
+        context.b.statements().for_each(|statement| sizes.learn(statement));
+        Converter {
+            context,
+            names,
+            terms,
+            sizes,
+            inputs: FxHashSet::default(),
+            lets,
+            around: Vec::new(),
+            conditional: false,
+            open,
+            unrolled: 1,
+        }
+    }
+
+    /// Learns about sizes from what a block always does, before it is converted: the shapes of its parameters are to have the names that are in the
+    /// end the only ones.
+    pub fn learn(&mut self, block: &Block) {
+        let inside: FxHashSet<Var> =
+            block.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var).collect();
+        // What is computed in the block has no name yet.
+        let is_inside = |atom: &Atom| matches!(atom, Atom::Var(var) if inside.contains(var));
+        for statement in &block.statements {
+            match &statement.op {
+                Op::Dim { array, axis } if !is_inside(array) => {
+                    self.length(array, *axis, statement.span);
+                    self.sizes.learn(statement);
+                }
+                Op::Prim(_, args) if !args.iter().any(|arg| is_inside(&self.sizes.canonical(arg))) => {
+                    self.sizes.learn(statement);
+                }
+                Op::Assert { .. } => self.sizes.learn(statement),
+                _ => {}
+            }
+        }
+    }
+
+    /// The length of an axis of a value of Core.
+    fn length(&mut self, array: &Atom, axis: usize, span: Span) -> Atom {
+        match self.sizes.length(array, axis) {
+            Some(length) => length,
+            None => {
+                let length = self.context.emit_one(Op::Dim { array: array.clone(), axis }, span);
+                self.sizes.name_length(array, axis, &length);
+                length
+            }
+        }
     }
 
     /// A parameter that is differentiated; its variable and its shape.
@@ -49,6 +103,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         let name = self.names.fresh();
         let variable = var_like(name, &tree);
         self.terms.insert(param.var, Rc::clone(&variable));
+        self.inputs.insert(param.var);
         Some((name, variable))
     }
 
@@ -71,8 +126,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             Type::Prim(prim) => Some(outer(atom.clone(), prim, Vec::new())),
             Type::Array(array) => match array.element {
                 Element::Prim(prim) => {
-                    let extent = |axis| self.context.emit_one(Op::Dim { array: atom.clone(), axis }, span);
-                    let shape: Shape = (0..array.dims.len()).map(extent).collect();
+                    let shape: Shape = (0..array.dims.len()).map(|axis| self.length(atom, axis, span)).collect();
                     Some(outer(atom.clone(), prim, shape))
                 }
                 _ => self.refuse(span, "an array whose elements are not numbers"),
@@ -95,6 +149,24 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         atoms.iter().map(|atom| self.atom(atom, span)).collect()
     }
 
+    fn is_plain_atom(&self, atom: Option<&Atom>) -> bool {
+        match atom {
+            Some(Atom::Var(var)) => self.is_plain(*var),
+            atom => atom.is_some(),
+        }
+    }
+
+    /// A divisor that is checked ahead, and may be used also where nobody divides.
+    fn nonzero(&mut self, divisor: &Atom, prim: Prim, span: Span) -> Atom {
+        let zero = Atom::Const(Const::zero(prim));
+        let is_zero = self.context.prim(PrimOp::Compare(CompareOp::Equal, prim), vec![divisor.clone(), zero], span);
+        let holds = self.context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![is_zero.clone()], span);
+        self.require(holds, vec![MessagePart::Text(String::from("division by zero"))], span);
+        let block = |atom: Atom| Block { statements: Vec::new(), results: vec![atom] };
+        let (then, otherwise) = (block(Atom::Const(Const::one(prim))), block(divisor.clone()));
+        self.context.emit_one(Op::If { condition: is_zero, then, otherwise }, span)
+    }
+
     fn is_plain(&self, var: Var) -> bool {
         self.terms.get(&var).is_none_or(|tree| matches!(tree.term, Term::Outer(_)))
     }
@@ -102,7 +174,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     fn extent(&mut self, atom: &Atom, span: Span) -> Option<Atom> {
         match atom {
             Atom::Var(var) if !self.is_plain(*var) => self.refuse(span, "an array whose size is computed from the inputs"),
-            _ => Some(atom.clone()),
+            _ => Some(self.sizes.canonical(atom)),
         }
     }
 
@@ -137,15 +209,28 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     fn statement(&mut self, statement: &Statement) -> Option<()> {
         let span = statement.span;
         let is_plain = op_free_variables(&statement.op).into_iter().all(|var| self.is_plain(var));
-        let always = self.depth == 0 && !self.conditional;
+        let always = self.around.is_empty() && !self.conditional;
         if is_plain && (always || matches!(&statement.op, Op::Prim(op, args) if cannot_fail(*op, args))) {
             self.context.push_statement(statement.clone());
+            self.sizes.learn(statement);
             return Some(());
         }
         let tree = match &statement.op {
             Op::Copy(atoms) => {
                 let trees = self.atoms(atoms, span)?;
                 return self.name_all(&statement.binders, trees);
+            }
+            Op::Prim(op @ PrimOp::Binary(BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem, prim), args)
+                if !always && !self.conditional && self.is_plain_atom(args.get(1)) && prim.is_integer() =>
+            {
+                let divisor = self.nonzero(args.get(1)?, *prim, span);
+                let args = vec![args.first()?.clone(), divisor];
+                if self.is_plain_atom(args.first()) {
+                    let op = Op::Prim(*op, args);
+                    self.context.push_statement(Statement { binders: statement.binders.clone(), op, span });
+                    return Some(());
+                }
+                elementwise(Elementwise::Prim(*op), self.atoms(&args, span)?)
             }
             Op::Prim(op, args) => {
                 if !always && !cannot_fail(*op, args) {
@@ -178,6 +263,23 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 let trees = self.histogram(space, dest, *rank, body, span)?;
                 return self.name_all(&statement.binders, trees);
             }
+            Op::Reduce { space, op, neutral, body, .. } => {
+                let trees = match folds::extreme(op) {
+                    Some(op) => vec![self.extreme(op, space, neutral, body, span)?],
+                    None => self.reduction((space, op), neutral, body, span)?,
+                };
+                return self.name_all(&statement.binders, trees);
+            }
+            Op::Scan { axis, op, neutral, body } => {
+                let trees = self.scan((axis, op), neutral, body, span)?;
+                return self.name_all(&statement.binders, trees);
+            }
+            Op::Slice { array, dims } => self.slice(array, dims, span)?,
+            Op::Update { array, dims, value } => self.update(array, dims, value, span)?,
+            Op::Assert { condition, message } if is_plain && !self.conditional => {
+                self.require(condition.clone(), message.clone(), span);
+                return Some(());
+            }
             Op::ArrayLiteral { elements, .. } if !elements.is_empty() => stack(self.atoms(elements, span)?),
             Op::Index { array, indices } => {
                 let (array, indices) = (self.atom(array, span)?, self.atoms(indices, span)?);
@@ -189,10 +291,17 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 reshape(shape, self.atom(array, span)?)
             }
             Op::Concat { arrays } => self.concat(arrays, span)?,
+            // The check of a size is to look at the size itself, whatever other name it has by then.
+            Op::Dim { array: Atom::Var(array), .. } if self.inputs.contains(array) => {
+                self.context.push_statement(statement.clone());
+                self.sizes.learn(statement);
+                return Some(());
+            }
             Op::Dim { array, axis } => {
                 let array = self.atom(array, span)?;
                 let extent = array.shape.get(*axis).cloned().unwrap_or(Atom::i64(0));
                 let copy = Statement { binders: statement.binders.clone(), op: Op::Copy(vec![extent]), span };
+                self.sizes.learn(&copy);
                 self.context.push_statement(copy);
                 return Some(());
             }
@@ -256,11 +365,11 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     /// A loop that the program text bounds is static control flow (section 4.10.2): its iterations are written out.
     fn repeat(&mut self, parts: &Loop, span: Span) -> Option<Vec<Tree>> {
         let (LoopForm::For { index, bound: Atom::Const(bound) }, Some(prim)) = (&parts.form, bound_type(parts)) else {
-            return self.refuse(span, "a loop whose bound is not a constant");
+            return self.counted_loop(parts, span);
         };
         let count = (0..=LONGEST).find(|count| Const::from_i128(prim, i128::from(*count)) == *bound);
         let Some(count) = count.filter(|count| count * self.unrolled <= LONGEST) else {
-            return self.refuse(span, "a loop of so many iterations");
+            return self.counted_loop(parts, span);
         };
         if count == 0 && !parts.emits.is_empty() {
             return self.refuse(span, "an empty array of what a loop gives");
@@ -304,9 +413,10 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             self.terms.insert(axis.var, index_var(name));
         }
         let around = std::mem::take(&mut self.lets);
-        self.depth += 1;
+        let outside = self.around.len();
+        self.around.extend(axes.iter().map(|(_, count)| count.clone()));
         let results = self.block(body, span);
-        self.depth -= 1;
+        self.around.truncate(outside);
         let lets = std::mem::replace(&mut self.lets, around);
         Some(self.arrays(axes, lets, results?))
     }
@@ -435,17 +545,13 @@ fn cannot_fail(op: PrimOp, args: &[Atom]) -> bool {
 /// What is outside of the language, in words.
 fn outside(op: &Op) -> &'static str {
     match op {
-        Op::Reduce { .. } => "a reduction that does not add",
         Op::Hist { .. } => "a histogram that does not add",
-        Op::Scan { .. } => "a scan",
         Op::Scatter { .. } => "a scatter",
-        Op::Update { .. } => "an update",
-        Op::Slice { .. } => "a slice",
         Op::Reshape { .. } => "a reshaping inside a parallel form or a branch",
         Op::ArrayLiteral { .. } => "an empty array literal inside a parallel form",
         Op::Construct { .. } | Op::Match { .. } => "a sum type",
         Op::Closure(_) | Op::Apply { .. } => "a function that is a value",
-        Op::Assert { .. } => "a check inside a parallel form or a branch",
+        Op::Assert { .. } => "a check in a branch, or of what is computed from the inputs",
         Op::Trace { .. } => "a trace",
         Op::Custom(_) => "a function with a derivative of its own",
         Op::WithAccumulators { .. } | Op::Accumulate { .. } => "an accumulation",

@@ -1,0 +1,195 @@
+//! Reductions, scans and loops that are no sums: the greatest and the least, and folds with a closed step.
+
+use super::super::term::{
+    Elementwise, IndexFunction, Reads, Step, Tree, bind, elementwise, fold, gather, index, index_var, integer, iota,
+    reduce_outer, reshape, stack, transpose, var, var_like, with_extent,
+};
+use super::Converter;
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Lambda, Loop, LoopForm, Op, Prim, PrimOp, Var};
+use chadwick_source::Span;
+use std::rc::Rc;
+
+/// The operator of a reduction that is `Max` or `Min` of numbers.
+pub(super) fn extreme(op: &Lambda) -> Option<BinaryOp> {
+    let ([left, right], [statement]) = (op.params.as_slice(), op.body.statements.as_slice()) else { return None };
+    let (Op::Prim(PrimOp::Binary(which @ (BinaryOp::Max | BinaryOp::Min), _), args), [result]) =
+        (&statement.op, statement.binders.as_slice())
+    else {
+        return None;
+    };
+    let is_operator = *args == [Atom::Var(left.var), Atom::Var(right.var)] && op.body.results == [Atom::Var(result.var)];
+    is_operator.then_some(*which)
+}
+
+/// What a fold carries: one array, or several of one shape as rows of one.
+struct Carried {
+    count: usize,
+}
+
+impl Carried {
+    fn packed(&self, mut parts: Vec<Tree>) -> Option<Tree> {
+        match self.count {
+            1 => parts.pop(),
+            _ => Some(stack(parts)),
+        }
+    }
+
+    fn parts(&self, state: &Tree) -> Vec<Tree> {
+        match self.count {
+            1 => vec![Rc::clone(state)],
+            count => {
+                let part = |at| index(Rc::clone(state), vec![integer(Atom::i64(at as i64))], Reads::InRange);
+                (0..count).map(part).collect()
+            }
+        }
+    }
+}
+
+impl Converter<'_, '_, '_> {
+    /// Over the last axis first, so that of several that are greatest the first is chosen.
+    pub(super) fn extreme(&mut self, op: BinaryOp, space: &[Axis], neutral: &[Atom], body: &Block, span: Span) -> Option<Tree> {
+        let mut tree = self.build(space, body, span)?.pop()?;
+        for axis in (0..space.len()).rev() {
+            let permutation: Vec<usize> = std::iter::once(axis).chain(0..axis).collect();
+            tree = reduce_outer(op, transpose(&permutation, tree));
+        }
+        let neutral = self.atom(neutral.first()?, span)?;
+        Some(elementwise(Elementwise::Prim(PrimOp::Binary(op, tree.prim)), vec![neutral, tree]))
+    }
+
+    /// The last state of a fold with the operator.
+    pub(super) fn reduction(
+        &mut self,
+        (space, op): (&[Axis], &Lambda),
+        neutral: &[Atom],
+        body: &Block,
+        span: Span,
+    ) -> Option<Vec<Tree>> {
+        let mut arrays = self.build(space, body, span)?;
+        let mut count = self.extent(&space.first()?.size, span)?;
+        for axis in &space[1..] {
+            count = self.context.i64_op(BinaryOp::Mul, count, axis.size.clone(), span);
+        }
+        if space.len() > 1 {
+            let flat = |array: Tree| reshape(with_extent(count.clone(), &array.shape[space.len()..]), array);
+            arrays = arrays.into_iter().map(flat).collect();
+        }
+        let (carried, states) = self.operated(op, neutral, arrays, &count, span)?;
+        let last = index(states, vec![integer(count)], Reads::InRange);
+        let last = self.bound(last);
+        Some(carried.parts(&last))
+    }
+
+    /// All states of a fold with the operator, but the first.
+    pub(super) fn scan(&mut self, (axis, op): (&Axis, &Lambda), neutral: &[Atom], body: &Block, span: Span) -> Option<Vec<Tree>> {
+        let arrays = self.build(std::slice::from_ref(axis), body, span)?;
+        let count = self.extent(&axis.size, span)?;
+        let (carried, states) = self.operated(op, neutral, arrays, &count, span)?;
+        let states = self.bound(states);
+        let component = |at: Option<usize>| {
+            let param = self.names.fresh();
+            let one = integer(Atom::i64(1));
+            let next = elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64)), vec![index_var(param), one]);
+            let part = at.map(|at| integer(Atom::i64(at as i64)));
+            let indices: Vec<Tree> = std::iter::once(next).chain(part).collect();
+            let shape = with_extent(count.clone(), &states.shape[indices.len()..]);
+            gather(shape, Rc::clone(&states), IndexFunction { params: vec![param], indices }, Reads::InRange)
+        };
+        Some(match carried.count {
+            1 => vec![component(None)],
+            parts => (0..parts).map(Some).map(component).collect(),
+        })
+    }
+
+    /// All states when an operator is applied to rows of arrays, one after the other.
+    fn operated(
+        &mut self,
+        op: &Lambda,
+        neutral: &[Atom],
+        arrays: Vec<Tree>,
+        count: &Atom,
+        span: Span,
+    ) -> Option<(Carried, Tree)> {
+        let op = self.context.copy_lambda(op);
+        let (states, rows) = op.params.split_at(neutral.len().min(op.params.len()));
+        let init = self.atoms(neutral, span)?;
+        let rows: Vec<(Var, Tree)> = rows.iter().map(|row| row.var).zip(arrays).collect();
+        self.folded(states, init, rows, &op.body, count, span)
+    }
+
+    /// A loop whose bound is not known when the program is compiled.
+    pub(super) fn counted_loop(&mut self, parts: &Loop, span: Span) -> Option<Vec<Tree>> {
+        let LoopForm::For { index: at, bound } = &parts.form else {
+            return self.refuse(span, "a loop with a condition");
+        };
+        let Some(prim) = at.ty.as_prim() else { return self.refuse(span, "a loop whose bound is no number") };
+        if !parts.emits.is_empty() {
+            return self.refuse(span, "a loop that collects values, and whose bound is not a constant");
+        }
+        let bound = self.extent(bound, span)?;
+        let as_i64 = PrimOp::Convert { from: prim, to: Prim::I64 };
+        let count = if prim == Prim::I64 { bound } else { self.context.prim(as_i64, vec![bound], span) };
+        let count = self.context.i64_op(BinaryOp::Max, count, Atom::i64(0), span);
+        let numbers = match prim == Prim::I64 {
+            true => iota(count.clone()),
+            false => elementwise(Elementwise::Prim(PrimOp::Convert { from: Prim::I64, to: prim }), vec![iota(count.clone())]),
+        };
+        let params = std::iter::once(at.clone()).chain(parts.carry.iter().cloned()).collect();
+        let lambda = self.context.copy_lambda(&Lambda { params, results: Vec::new(), body: parts.body.clone() });
+        let (at, carry) = lambda.params.split_first()?;
+        let init = self.atoms(&parts.initial, span)?;
+        let (carried, states) = self.folded(carry, init, vec![(at.var, numbers)], &lambda.body, &count, span)?;
+        let last = self.bound(index(states, vec![integer(count.clone())], Reads::InRange));
+        let trips = parts.counted.then(|| integer(count));
+        Some(carried.parts(&last).into_iter().chain(trips).collect())
+    }
+
+    /// All states of a fold whose step is a block over these variables.
+    fn folded(
+        &mut self,
+        states: &[Binder],
+        init: Vec<Tree>,
+        rows: Vec<(Var, Tree)>,
+        body: &Block,
+        count: &Atom,
+        span: Span,
+    ) -> Option<(Carried, Tree)> {
+        let first = init.first()?.clone();
+        if init.iter().any(|part| part.prim != first.prim || part.shape != first.shape) {
+            return self.refuse(span, "a fold that carries values of different types or shapes");
+        }
+        let carried = Carried { count: init.len() };
+        let init = carried.packed(init)?;
+        let state = self.names.fresh();
+        let state_variable = var_like(state, &init);
+        for (binder, part) in states.iter().zip(carried.parts(&state_variable)) {
+            self.terms.insert(binder.var, part);
+        }
+        let mut row_variables = Vec::new();
+        for (var_of_row, array) in &rows {
+            let name = self.names.fresh();
+            let variable = var(name, array.prim, array.shape.get(1..)?.to_vec());
+            self.terms.insert(*var_of_row, Rc::clone(&variable));
+            row_variables.push((name, variable));
+        }
+        let around = std::mem::take(&mut self.lets);
+        self.around.push(count.clone());
+        let results = self.block(body, span);
+        self.around.pop();
+        let lets = std::mem::replace(&mut self.lets, around);
+        let results = results?;
+        if results.iter().any(|result| result.prim != first.prim || result.shape != first.shape) {
+            return self.refuse(span, "a fold whose state changes its shape");
+        }
+        let next = carried.packed(results)?;
+        let body = lets.into_iter().rev().fold(next, |body, (name, value)| bind(name, value, body));
+        if body.free().iter().any(|name| *name != state && !row_variables.iter().any(|(row, _)| row == name)) {
+            return self
+                .refuse(span, "a fold that is not closed: its step uses variables from around it that depend on the inputs");
+        }
+        let states = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
+        let step = Step { names: self.names.clone(), state, rows: row_variables, body, is_backward: false };
+        let arrays = rows.into_iter().map(|(_, array)| array).collect();
+        Some((carried, fold(states, Rc::new(step), init, arrays)))
+    }
+}
