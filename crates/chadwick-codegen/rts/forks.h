@@ -5,9 +5,10 @@
    the sides compute does not depend on who runs them. The error of a fork is that of its left side, if both fail.
 
    The first fork of a run opens a session, in which the team steals until that fork is over. A loop inside a session is a fork of its
-   chunks; a fork inside a loop in chunks runs one side after the other. */
+   chunks; a fork inside a loop in chunks runs one side after the other. A session costs some microseconds: if one was over so soon that it
+   was not worth it, the next forks open none, and more of them each time that happens again. */
 
-enum { CW_DEQUE = 1024 };
+enum { CW_DEQUE = 1024, CW_SHORT_SESSION = 30000, CW_FIRST_SKIPS = 16, CW_MOST_SKIPS = 1024 };
 
 typedef int (*cw_side)(cw_context *ctx, void *data);
 
@@ -162,20 +163,40 @@ static bool cw_has_deque(cw_context *ctx) {
   return ctx->deque != NULL;
 }
 
+static int64_t cw_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int cw_open_session(cw_context *ctx, cw_side left, void *left_data, cw_side right, void *right_data) {
+  cw_session session = {.team = ctx->team, .owner = ctx, .left = left, .right = right, .left_data = left_data, .right_data = right_data};
+  int64_t begin = cw_nanoseconds();
+  int failed = cw_run_loop(ctx, cw_session_part, &session, ctx->threads, ctx->threads, true);
+#ifndef CW_FORK_ALWAYS
+  int32_t more = ctx->skips == 0 ? CW_FIRST_SKIPS : ctx->skips < CW_MOST_SKIPS ? 2 * ctx->skips : CW_MOST_SKIPS;
+  ctx->skips = cw_nanoseconds() - begin < CW_SHORT_SESSION ? more : 0;
+  ctx->forks_to_skip = ctx->skips;
+#else
+  (void)begin;
+#endif
+  return failed;
+}
+
 /* Runs both sides; nonzero if one failed. */
 __attribute__((noinline, unused)) static int cw_fork(cw_context *ctx, cw_side left, void *left_data, cw_side right, void *right_data) {
   if (ctx->session != NULL) return cw_fork_in_session(ctx, left, left_data, right, right_data);
-  bool several = ctx->threads > 1 && !ctx->parallel;
+  bool several = ctx->threads > 1 && !ctx->parallel && ctx->forks_to_skip == 0;
   if (several && ctx->team == NULL) cw_start_team(ctx);
   several = several && ctx->team != NULL && cw_has_deque(ctx);
   for (int32_t number = 0; several && number < ctx->team->workers_count; number++)
     several = cw_has_deque(ctx->team->workers[number].context);
   if (!several) {
+    if (ctx->forks_to_skip > 0) ctx->forks_to_skip--;
     int failed = left(ctx, left_data);
     return failed ? failed : right(ctx, right_data);
   }
-  cw_session session = {.team = ctx->team, .owner = ctx, .left = left, .right = right, .left_data = left_data, .right_data = right_data};
-  return cw_run_loop(ctx, cw_session_part, &session, ctx->threads, ctx->threads, true);
+  return cw_open_session(ctx, left, left_data, right, right_data);
 }
 
 typedef struct {

@@ -95,6 +95,7 @@ typedef struct cw_context {
   struct cw_deque *deque;
   struct cw_task *task;
   int32_t victim;
+  int32_t skips, forks_to_skip; /* forks that open no session, since sessions are too short */
   bool has_deadline;
   struct timespec deadline;
   cw_block *free_blocks[CW_CLASSES];
