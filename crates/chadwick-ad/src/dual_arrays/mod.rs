@@ -46,7 +46,7 @@ use staged::share_to_let;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 pub use term::{Elementwise, IndexFunction, Name, Node, Reads, Shape, Step, Tree};
-use term::{Names, var_like};
+use term::{Names, var_like, with_extents};
 
 /// A function as dual arrays: what was made of it, and how each of its results depends on the inputs.
 struct Derived {
@@ -85,7 +85,11 @@ impl Derived {
             inputs.push(converter.input(param, span)?);
         }
         let results = converter.block(&lambda.body, span)?;
-        let bindings = converter.lets;
+        // By now all is known about sizes.
+        let named = |tree: &Tree| with_extents(tree, &|extent| converter.sizes.canonical(extent));
+        let bindings = converter.lets.iter().map(|(name, tree)| (*name, named(tree))).collect();
+        let inputs = inputs.iter().map(|(name, tree)| (*name, named(tree))).collect();
+        let results = results.iter().map(named).collect();
         let source = Program { names: names.clone(), inputs, bindings, results };
         let normal = source.without_builds().simplified();
         let staged = Staged::new(&names);

@@ -352,6 +352,20 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
     node(term, tree.prim, tree.shape.clone())
 }
 
+/// The same term with other names for extents.
+pub(super) fn with_extents(tree: &Tree, name: &dyn Fn(&Atom) -> Atom) -> Tree {
+    let tree = deep(|| rebuilt(tree, &mut |part| with_extents(part, name)));
+    let term = match &tree.term {
+        Term::Fold(step, init, arrays) => {
+            let rows = step.rows.iter().map(|(row, like)| (*row, with_extents(like, name))).collect();
+            let step = Step { rows, body: Rc::clone(&step.body), names: step.names.clone(), ..**step };
+            Term::Fold(Rc::new(step), Rc::clone(init), arrays.clone())
+        }
+        term => term.clone(),
+    };
+    node(term, tree.prim, tree.shape.iter().map(name).collect())
+}
+
 /// `tree[value / name]`. Binders are unique, so nothing is captured.
 pub(super) fn substitute(tree: &Tree, name: Name, value: &Tree) -> Tree {
     if !tree.mentions(name) {

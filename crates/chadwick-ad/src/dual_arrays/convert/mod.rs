@@ -26,7 +26,7 @@ pub(super) struct Converter<'c, 'p, 'n> {
     pub names: &'n Names,
     /// The terms of variables; one that has none is a value of Core.
     pub terms: FxHashMap<Var, Tree>,
-    sizes: Sizes,
+    pub sizes: Sizes,
     /// The parameters that are differentiated.
     inputs: FxHashSet<Var>,
     /// The bindings of the body that is being converted.
@@ -181,13 +181,19 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     fn name(&mut self, binder: &Binder, tree: Tree) {
         // What stays Core is called by its own name there.
         if let Term::Outer(atom) = &tree.term {
-            let op = Op::Copy(vec![atom.clone()]);
-            self.context.push_statement(Statement { binders: vec![binder.clone()], op, span: Span::default() });
+            self.copy(binder, atom.clone(), Span::default());
             self.terms.insert(binder.var, outer(Atom::Var(binder.var), tree.prim, tree.shape.clone()));
             return;
         }
         let tree = if tree.is_simple() { tree } else { self.bound(tree) };
         self.terms.insert(binder.var, tree);
+    }
+
+    /// Another name for a value of Core.
+    fn copy(&mut self, binder: &Binder, atom: Atom, span: Span) {
+        let copy = Statement { binders: vec![binder.clone()], op: Op::Copy(vec![atom]), span };
+        self.sizes.learn(&copy);
+        self.context.push_statement(copy);
     }
 
     fn bound(&mut self, tree: Tree) -> Tree {
@@ -300,9 +306,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             Op::Dim { array, axis } => {
                 let array = self.atom(array, span)?;
                 let extent = array.shape.get(*axis).cloned().unwrap_or(Atom::i64(0));
-                let copy = Statement { binders: statement.binders.clone(), op: Op::Copy(vec![extent]), span };
-                self.sizes.learn(&copy);
-                self.context.push_statement(copy);
+                self.copy(statement.binders.first()?, extent, span);
                 return Some(());
             }
             Op::Par { left, right } => {
@@ -351,8 +355,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                     self.terms.insert(param.var, tree);
                 }
                 _ => {
-                    let copy = Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span };
-                    self.context.push_statement(copy);
+                    self.copy(param, arg.clone(), span);
                 }
             }
         }
@@ -384,13 +387,12 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             let lambda = self.context.copy_lambda(&lambda);
             let (index, names) = lambda.params.split_first()?;
             let number = Atom::Const(Const::from_i128(prim, i128::from(iteration)));
-            let copy = Statement { binders: vec![index.clone()], op: Op::Copy(vec![number]), span };
-            self.context.push_statement(copy);
+            self.copy(index, number, span);
             for (name, tree) in names.iter().zip(std::mem::take(&mut carry)) {
                 match &tree.term {
                     Term::Outer(atom) => {
-                        let copy = Statement { binders: vec![name.clone()], op: Op::Copy(vec![atom.clone()]), span };
-                        self.context.push_statement(copy);
+                        let atom = atom.clone();
+                        self.copy(name, atom, span);
                     }
                     _ => self.name(name, tree),
                 }
