@@ -195,7 +195,7 @@ pub struct CheckOptions {
 /// What runs programs.
 #[derive(Clone, Debug, Args)]
 pub struct BackendOptions {
-    /// What runs the program [default: native, or interp where there is no C compiler]
+    /// What runs the program [default: native; interp where there is no C compiler, or where --engine names one]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<BackendName>,
     /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
