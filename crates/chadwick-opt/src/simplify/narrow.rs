@@ -174,8 +174,8 @@ impl Simplify {
             }
             Op::Build { space, body, .. } => self.around(space, body.results.get(at)?),
             Op::Reduce { space, op, neutral, body, .. } if op.is_addition() => {
-                self.zeros.of(neutral.get(at)?)?;
-                self.around(space, body.results.get(at)?)
+                let begins_with_zero = self.zeros.of(neutral.get(at)?)?.is_empty();
+                self.around(space, body.results.get(at)?).filter(|_| begins_with_zero)
             }
             _ => None,
         }
