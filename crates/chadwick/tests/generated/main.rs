@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
-    let report = check_programs(Element::I64, programs(150), &|program, report| {
+    let report = check_programs(Element::I64, programs(100), &|program, report| {
         let mut subject = Subject::<i64>::new(program, Element::I64)?;
         agreement(program, Element::I64, &mut subject, report)
     });
@@ -38,7 +38,7 @@ fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
 
 #[test]
 fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
-    let report = check_programs(Element::F64, programs(150), &|program, report| {
+    let report = check_programs(Element::F64, programs(100), &|program, report| {
         let mut subject = Subject::<f64>::new(program, Element::F64)?;
         agreement(program, Element::F64, &mut subject, report)?;
         differences::finite_differences(&mut subject, report)
@@ -49,7 +49,7 @@ fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
 
 #[test]
 fn fast_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
-    let report = check_programs(Element::I64, programs(150), &|program, report| {
+    let report = check_programs(Element::I64, programs(100), &|program, report| {
         engine_agrees::<i64>(Engine::ChadFast, program, Element::I64, report)
     });
     report.assert_meaningful();
@@ -63,7 +63,7 @@ fn sparse_jacobians_are_jacobians_and_have_one_pattern() {
 
 #[test]
 fn fast_chad_agrees_with_the_interpreter_in_floats() {
-    let report = check_programs(Element::F64, programs(150), &|program, report| {
+    let report = check_programs(Element::F64, programs(100), &|program, report| {
         engine_agrees::<f64>(Engine::ChadFast, program, Element::F64, report)
     });
     report.assert_meaningful();
@@ -108,7 +108,7 @@ const NOT_LINEAR_MAPS: [Construct; 7] = [
 fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element, without: &[Construct], least_percent: u64) {
         let taken = AtomicU64::new(0);
-        let report = runs::check_programs_without(element, programs(100), without, &|program, report| match engine_agrees::<S>(
+        let report = runs::check_programs_without(element, programs(60), without, &|program, report| match engine_agrees::<S>(
             Engine::LinearMaps,
             program,
             element,
@@ -149,7 +149,7 @@ const NOT_DUAL_ARRAYS: [Construct; 12] = [
 #[test]
 fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
     let taken = AtomicU64::new(0);
-    runs::check_programs_without(Element::F64, programs(200), &NOT_DUAL_ARRAYS, &|program, report| match engine_agrees::<f64>(
+    runs::check_programs_without(Element::F64, programs(80), &NOT_DUAL_ARRAYS, &|program, report| match engine_agrees::<f64>(
         Engine::DualArrays,
         program,
         Element::F64,
@@ -241,12 +241,12 @@ fn native_code_with_tasks_agrees_with_the_interpreter_bit_for_bit() {
 
 #[test]
 fn programs_that_are_nearly_right_never_panic() {
-    mutation::mutated_programs(programs(150));
+    mutation::mutated_programs(programs(100));
 }
 
 #[test]
 fn texts_that_are_no_programs_never_panic() {
-    mutation::no_programs(programs(100));
+    mutation::no_programs(programs(60));
 }
 
 /// What lowering never makes of a generated program: accumulators, logs and copies come from differentiation, and `trace` would write to the
