@@ -182,10 +182,7 @@ impl<'p> Expander<'p> {
 
     /// Emits the function at its arguments with tangents; the primal results come first if asked for.
     fn jvp(&mut self, parts: &Differentiate, seeds: &[Atom], with_primal: bool, span: Span) -> Vec<Atom> {
-        let lambda = self.context.copy_lambda(&parts.function);
-        for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-        }
+        let lambda = self.context.at_arguments(parts, span);
         let wanted = vec![true; lambda.results.len()];
         let mut values = self.with_seeds(&lambda, seeds, Beside::Tangent, span).inline(&lambda.body, &wanted);
         if !with_primal {
@@ -211,10 +208,7 @@ impl<'p> Expander<'p> {
     fn jmp(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
         let count = parts.count.clone().unwrap_or(Atom::i64(0));
-        let lambda = self.context.copy_lambda(&parts.function);
-        for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-        }
+        let lambda = self.context.at_arguments(parts, span);
         let index = self.context.fresh("seed", Type::I64).var;
         self.context.b.push_block();
         let seeds = self.seeds_at(&parts.seeds, index, span);
@@ -253,10 +247,7 @@ impl<'p> Expander<'p> {
             let (results, cotangents) = engine.vjp(&mut self.context, parts, span);
             return if parts.with_primal { [results, cotangents].concat() } else { cotangents };
         }
-        let lambda = self.context.copy_lambda(&parts.function);
-        for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-        }
+        let lambda = self.context.at_arguments(parts, span);
         let reverse = Reverse::new(&mut self.context, &mut self.reverse, &lambda);
         let (results, cotangents) = reverse.gradient(&lambda, &parts.seeds, span);
         if parts.with_primal { [results, cotangents].concat() } else { cotangents }
@@ -272,10 +263,7 @@ impl<'p> Expander<'p> {
             return;
         }
         let count = parts.count.clone().unwrap_or(Atom::i64(0));
-        let lambda = self.context.copy_lambda(&parts.function);
-        for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-        }
+        let lambda = self.context.at_arguments(parts, span);
         let index = self.context.fresh("seed", Type::I64).var;
         self.context.b.push_block();
         let seeds = self.seeds_at(&parts.seeds, index, span);

@@ -25,7 +25,7 @@ pub fn in_notation(program: &Program, style: Style) -> String {
     let mut writer = Writer { program, style, text: String::new(), depth: 0, forms: false, active: Default::default() };
     let mut roots = Vec::new();
     for function in &program.functions {
-        collect(&function.body, &mut roots);
+        reverse_derivatives(&function.body, &mut roots);
     }
     // Which parameters of each function that is called have something beside them.
     let mut called: Vec<(usize, Vec<bool>)> = Vec::new();
@@ -51,14 +51,15 @@ pub fn in_notation(program: &Program, style: Style) -> String {
     writer.text
 }
 
-fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
+/// What is differentiated in reverse.
+pub(crate) fn reverse_derivatives<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
     for statement in &block.statements {
         if let Op::Differentiate(parts) = &statement.op
             && parts.mode.is_reverse()
         {
             roots.push(parts);
         }
-        statement.op.scopes().iter().for_each(|scope| collect(scope.block, roots));
+        statement.op.scopes().iter().for_each(|scope| reverse_derivatives(scope.block, roots));
     }
 }
 

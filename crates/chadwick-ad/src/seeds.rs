@@ -3,11 +3,30 @@
 use crate::context::Context;
 use chadwick_core::typing;
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, MessagePart, Op, Prim, PrimOp, Type,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Differentiate, Element, FunctionId, Lambda, MessagePart, Op,
+    Prim, PrimOp, Statement, Type,
 };
 use chadwick_source::{Name, Span};
 
 impl Context<'_> {
+    /// The function that is differentiated, with its parameters bound to the arguments.
+    pub fn at_arguments(&mut self, parts: &Differentiate, span: Span) -> Lambda {
+        let lambda = self.copy_lambda(&parts.function);
+        for (param, arg) in lambda.params.iter().zip(&parts.args) {
+            self.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+        }
+        lambda
+    }
+
+    /// Emits checks that the cotangents of results have their structure.
+    pub fn check_seeds(&mut self, results: &[Atom], seeds: &[Atom], span: Span) {
+        for (result, seed) in results.iter().zip(seeds) {
+            if self.carries(&self.type_of(result)) {
+                self.check_seed(result, seed, "cotangent", span);
+            }
+        }
+    }
+
     /// Emits checks that a value and its seed (`word` says of which kind) have one structure.
     pub fn check_seed(&mut self, value: &Atom, seed: &Atom, word: &str, span: Span) {
         let ty = self.type_of(value);

@@ -29,7 +29,7 @@ mod tests;
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
 pub use algebra::{Algebra, IndexRule, extents, known};
-use chadwick_core::{Atom, Axis, Differentiate, Lambda, Op, Statement, Type};
+use chadwick_core::{Atom, Axis, Differentiate, Lambda, Op, Type};
 use chadwick_source::Span;
 use convert::Converter;
 pub use delta::{Delta, Dual, DualArray};
@@ -168,17 +168,17 @@ pub(crate) struct DualArraysEngine;
 
 impl ReverseEngine for DualArraysEngine {
     fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let lambda = at_arguments(context, parts, span);
+        let lambda = context.at_arguments(parts, span);
         let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
-        check_seeds(context, &results, &parts.seeds, span);
+        context.check_seeds(&results, &parts.seeds, span);
         let cotangents = gradient.emit(context, &lambda, values, &parts.seeds, span);
         (results, cotangents)
     }
 
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let lambda = at_arguments(context, parts, span);
+        let lambda = context.at_arguments(parts, span);
         let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
@@ -188,7 +188,7 @@ impl ReverseEngine for DualArraysEngine {
         let body = context.block(|context| {
             let at = |seed: &Atom| Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] };
             let seeds: Vec<Atom> = parts.seeds.iter().map(|seed| context.emit_one(at(seed), span)).collect();
-            check_seeds(context, &results, &seeds, span);
+            context.check_seeds(&results, &seeds, span);
             gradient.emit(context, &lambda, values, &seeds, span)
         });
         let space = vec![Axis { var: index, size: parts.count.clone().unwrap_or(Atom::i64(0)) }];
@@ -200,22 +200,4 @@ impl ReverseEngine for DualArraysEngine {
 /// What stands where the error is reported anyway.
 fn refused(lambda: &Lambda) -> (Vec<Atom>, Vec<Atom>) {
     (lambda.body.results.clone(), lambda.params.iter().map(|param| Atom::Var(param.var)).collect())
-}
-
-/// A seed must have the structure of what it is a cotangent of.
-fn check_seeds(context: &mut Context, results: &[Atom], seeds: &[Atom], span: Span) {
-    for (result, seed) in results.iter().zip(seeds) {
-        if context.carries(&context.type_of(result)) {
-            context.check_seed(result, seed, "cotangent", span);
-        }
-    }
-}
-
-/// The function with its parameters bound to the arguments.
-fn at_arguments(context: &mut Context, parts: &Differentiate, span: Span) -> Lambda {
-    let lambda = context.copy_lambda(&parts.function);
-    for (param, arg) in lambda.params.iter().zip(&parts.args) {
-        context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-    }
-    lambda
 }

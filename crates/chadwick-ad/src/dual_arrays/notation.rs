@@ -6,7 +6,8 @@ use super::staged::Staged;
 use super::term::{Elementwise, IndexFunction, Name, Term, Tree};
 use super::{Derived, Gradient, Program};
 use crate::context::Context;
-use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op};
+use crate::notation::reverse_derivatives;
+use chadwick_core::{Atom, Const, Lambda};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 /// The functions that are differentiated in reverse.
 pub(crate) fn in_notation(prepared: &chadwick_core::Program) -> String {
     let mut roots = Vec::new();
-    prepared.functions.iter().for_each(|function| collect(&function.body, &mut roots));
+    prepared.functions.iter().for_each(|function| reverse_derivatives(&function.body, &mut roots));
     let mut program = prepared.clone();
     let mut context = Context::new(&mut program);
     let mut text = String::new();
@@ -24,17 +25,6 @@ pub(crate) fn in_notation(prepared: &chadwick_core::Program) -> String {
         describe(&mut context, &lambda, number + 1, &mut text);
     }
     text
-}
-
-fn collect<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
-    for statement in &block.statements {
-        if let Op::Differentiate(parts) = &statement.op
-            && parts.mode.is_reverse()
-        {
-            roots.push(parts);
-        }
-        statement.op.scopes().iter().for_each(|scope| collect(scope.block, roots));
-    }
 }
 
 fn describe(context: &mut Context, lambda: &Lambda, number: usize, text: &mut String) {

@@ -27,7 +27,7 @@ mod trace;
 use crate::context::{Context, with_axis};
 use crate::engine::ReverseEngine;
 use backward::Flow;
-use chadwick_core::{Atom, Axis, Block, Differentiate, Lambda, Op, Statement, Type, Var};
+use chadwick_core::{Atom, Axis, Block, Differentiate, Lambda, Op, Type, Var};
 use chadwick_source::Span;
 pub use entries::{Derivation, categorical_text, with_derived_entries};
 use functions::{Applied, MapFunctions, apply_reverse, derive};
@@ -55,16 +55,16 @@ impl LinearMaps {
 
 impl ReverseEngine for LinearMaps {
     fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let lambda = at_arguments(context, parts, span);
+        let lambda = context.at_arguments(parts, span);
         let applied = self.applied(context, &lambda, &parts.seeds, span);
         applied.forward.into_iter().for_each(|statement| context.push_statement(statement));
-        check_seeds(context, &lambda, &parts.seeds, span);
+        context.check_seeds(&lambda.body.results, &parts.seeds, span);
         applied.reverse.statements.into_iter().for_each(|statement| context.push_statement(statement));
         (lambda.body.results, applied.reverse.results)
     }
 
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let lambda = at_arguments(context, parts, span);
+        let lambda = context.at_arguments(parts, span);
         let index = context.fresh("seed", Type::I64).var;
         context.b.push_block();
         let at = |context: &mut Context, seed: &Atom| {
@@ -72,7 +72,7 @@ impl ReverseEngine for LinearMaps {
         };
         let seeds: Vec<Atom> = parts.seeds.iter().map(|seed| at(context, seed)).collect();
         let applied = self.applied(context, &lambda, &seeds, span);
-        check_seeds(context, &lambda, &seeds, span);
+        context.check_seeds(&lambda.body.results, &seeds, span);
         applied.reverse.statements.into_iter().for_each(|statement| context.push_statement(statement));
         let body: Block = context.b.pop_block(applied.reverse.results);
         applied.forward.into_iter().for_each(|statement| context.push_statement(statement));
@@ -83,22 +83,4 @@ impl ReverseEngine for LinearMaps {
         let cotangents = context.b.push(Op::Build { space, body, inner }, types, span);
         (lambda.body.results, cotangents)
     }
-}
-
-/// A seed must have the structure of what it is a cotangent of.
-fn check_seeds(context: &mut Context, lambda: &Lambda, seeds: &[Atom], span: Span) {
-    for (result, seed) in lambda.body.results.iter().zip(seeds) {
-        if context.carries(&context.type_of(result)) {
-            context.check_seed(result, seed, "cotangent", span);
-        }
-    }
-}
-
-/// The function with its parameters bound to the arguments.
-fn at_arguments(context: &mut Context, parts: &Differentiate, span: Span) -> Lambda {
-    let lambda = context.copy_lambda(&parts.function);
-    for (param, arg) in lambda.params.iter().zip(&parts.args) {
-        context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-    }
-    lambda
 }

@@ -53,10 +53,7 @@ impl Printer<'_> {
 
     /// The function for one side, in front of the function that has the fork.
     fn side_function(&mut self, name: &str, structure: &str, own: &Connections, stms: &[Stm]) {
-        let outer = std::mem::take(self.out);
-        let returns = self.returns.take();
-        let depth = std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH);
-        let indent = std::mem::replace(&mut self.indent, 1);
+        let around = self.begin_function();
         let _ = writeln!(self.out, "static int {name}(cw_context *ctx, void *data) {{\n  struct {structure} *fork = data;");
         for local in &own.captured {
             let (declared, name) = (self.declare(*local), self.name(*local));
@@ -70,11 +67,6 @@ impl Printer<'_> {
             let name = self.name(*local);
             self.line(&format!("fork->{name} = {name};"));
         }
-        self.line("return 0;");
-        self.out.push_str("}\n\n");
-        let text = std::mem::replace(self.out, outer);
-        (self.returns, self.depth) = (returns, depth);
-        self.indent = indent;
-        self.chunks.push_str(&text);
+        self.end_function(around);
     }
 }

@@ -5,6 +5,14 @@ use crate::ir::*;
 use chadwick_core::{BinaryOp, Prim, PrimOp};
 use std::fmt::Write;
 
+/// A function whose text waits while another one is written.
+pub(super) struct Around {
+    text: String,
+    returns: Option<Prim>,
+    depth: &'static str,
+    indent: usize,
+}
+
 impl Printer<'_> {
     pub(super) fn parallel(&mut self, parallel: &Parallel) {
         let name = format!("{}_loop{}", self.function.name, self.chunks_count);
@@ -52,10 +60,7 @@ impl Printer<'_> {
             let (elem, name) = (elem_name(*elem, self.layouts), self.name(*data));
             let _ = writeln!(fields, "  {elem} *own_{name};\n  int64_t count_{name};");
         }
-        let outer = std::mem::take(self.out);
-        let returns = self.returns.take();
-        let depth = std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH);
-        let indent = std::mem::replace(&mut self.indent, 1);
+        let around = self.begin_function();
         let _ = writeln!(self.out, "struct {name} {{\n  char unused;\n{fields}}};\n");
         let _ = writeln!(
             self.out,
@@ -83,11 +88,24 @@ impl Printer<'_> {
             let name = self.name(*total);
             self.line(&format!("loop->part_{name}[chunk] = {name};"));
         }
+        self.end_function(around);
+    }
+
+    /// What follows is the text of another function, in front of the one that is being written.
+    pub(super) fn begin_function(&mut self) -> Around {
+        Around {
+            text: std::mem::take(self.out),
+            returns: self.returns.take(),
+            depth: std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH),
+            indent: std::mem::replace(&mut self.indent, 1),
+        }
+    }
+
+    pub(super) fn end_function(&mut self, around: Around) {
         self.line("return 0;");
         self.out.push_str("}\n\n");
-        let text = std::mem::replace(self.out, outer);
-        (self.returns, self.depth) = (returns, depth);
-        self.indent = indent;
+        let text = std::mem::replace(self.out, around.text);
+        (self.returns, self.depth, self.indent) = (around.returns, around.depth, around.indent);
         self.chunks.push_str(&text);
     }
 
