@@ -52,6 +52,11 @@ static inline int64_t cw_chunk_start(int64_t length, int32_t chunks, int32_t chu
   return each * chunk + (chunk < more ? chunk : more);
 }
 
+static inline int64_t cw_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* How many tiles of a length cover a range. */
+static inline int64_t cw_tiles(int64_t range, int64_t length) { return range / length + (range % length != 0); }
+
 static inline int64_t cw_saturated_times(int64_t a, int64_t b) {
   int64_t product;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX / 8 : product;

@@ -428,6 +428,8 @@ pub struct Function {
     /// Arrays and scalars that are only added to where the function names them.
     pub accumulators: Vec<Accumulator>,
     pub sums: FxHashSet<Local>,
+    /// Pointers to rows that are made in their places: nothing else knows of these until they are complete.
+    pub rows: FxHashSet<Local>,
     pub site: SiteId,
     /// Comment in front: where it comes from.
     pub comment: String,
@@ -553,8 +555,15 @@ impl Exp {
     pub fn for_each_local(&self, visit: &mut dyn FnMut(Local)) {
         match self {
             Exp::Local(local) => visit(*local),
-            Exp::Const(_) | Exp::Null | Exp::Context => {}
-            Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter().for_each(|arg| arg.for_each_local(visit)),
+            other => other.for_each_child(&mut |child| child.for_each_local(visit)),
+        }
+    }
+
+    /// Does something to every expression that this one is made of.
+    pub fn for_each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Exp)) {
+        match self {
+            Exp::Local(_) | Exp::Const(_) | Exp::Null | Exp::Context => {}
+            Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter().for_each(visit),
             Exp::Add(a, b)
             | Exp::Sub(a, b)
             | Exp::Mul(a, b)
@@ -562,24 +571,39 @@ impl Exp {
             | Exp::And(a, b)
             | Exp::Or(a, b)
             | Exp::Load(a, b)
-            | Exp::At(a, b) => {
-                a.for_each_local(visit);
-                b.for_each_local(visit);
-            }
-            Exp::AtLeastZero(a) | Exp::Not(a) | Exp::Deref(a) | Exp::AddressOf(a) | Exp::Tag(a, _) | Exp::Part(a, _) => {
-                a.for_each_local(visit);
-            }
-            Exp::Payload { sum, .. } => sum.for_each_local(visit),
-            Exp::Select(a, b, c) => {
-                a.for_each_local(visit);
-                b.for_each_local(visit);
-                c.for_each_local(visit);
-            }
+            | Exp::At(a, b) => [a, b].into_iter().for_each(|part| visit(part)),
+            Exp::AtLeastZero(a) | Exp::Not(a) | Exp::Deref(a) | Exp::AddressOf(a) | Exp::Tag(a, _) | Exp::Part(a, _) => visit(a),
+            Exp::Payload { sum, .. } => visit(sum),
+            Exp::Select(a, b, c) => [a, b, c].into_iter().for_each(|part| visit(part)),
             Exp::Array { data, owner, dims, .. } => {
-                data.for_each_local(visit);
-                owner.for_each_local(visit);
-                dims.iter().for_each(|dim| dim.for_each_local(visit));
+                [&**data, &**owner].into_iter().chain(dims).for_each(visit);
             }
         }
+    }
+
+    /// The expression with all its parts rewritten, from inside out.
+    pub fn rewritten(mut self, rewrite: &dyn Fn(Exp) -> Exp) -> Exp {
+        let change = |part: &mut Exp| *part = std::mem::replace(part, Exp::Null).rewritten(rewrite);
+        match &mut self {
+            Exp::Local(_) | Exp::Const(_) | Exp::Null | Exp::Context => {}
+            Exp::Prim(_, args) | Exp::Runtime(_, args) => args.iter_mut().for_each(change),
+            Exp::Add(a, b)
+            | Exp::Sub(a, b)
+            | Exp::Mul(a, b)
+            | Exp::Test(_, a, b)
+            | Exp::And(a, b)
+            | Exp::Or(a, b)
+            | Exp::Load(a, b)
+            | Exp::At(a, b) => [a, b].into_iter().for_each(|part| change(part)),
+            Exp::AtLeastZero(a) | Exp::Not(a) | Exp::Deref(a) | Exp::AddressOf(a) | Exp::Tag(a, _) | Exp::Part(a, _) => change(a),
+            Exp::Payload { sum, .. } => change(sum),
+            Exp::Select(a, b, c) => [a, b, c].into_iter().for_each(|part| change(part)),
+            Exp::Array { data, owner, dims, .. } => {
+                change(data);
+                change(owner);
+                dims.iter_mut().for_each(change);
+            }
+        }
+        rewrite(self)
     }
 }

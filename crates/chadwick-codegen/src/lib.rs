@@ -15,6 +15,7 @@ mod layout;
 mod liveness;
 mod parallel;
 mod schedule;
+mod tiles;
 
 pub use c::special_operation;
 
@@ -101,6 +102,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             break functions;
         }
     };
+    tiles::tile(&mut functions);
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let lines = match config.profiled {
         true => laps::instrument(&mut functions, &roots, &recursive),

@@ -385,6 +385,8 @@ impl<'a> Work<'a> {
             Exp::Sub(a, b) => Some(Exp::Sub(Box::new(self.outside(a)?), Box::new(self.outside(b)?))),
             Exp::Mul(a, b) => Some(times_of(self.outside(a)?, self.outside(b)?)),
             Exp::AtLeastZero(a) => Some(Exp::AtLeastZero(Box::new(self.outside(a)?))),
+            // No more than any of them.
+            Exp::Runtime("cw_least", all) => all.iter().find_map(|exp| self.outside(exp)),
             _ => None,
         }
     }
@@ -406,7 +408,13 @@ fn collect_definitions<'a>(stms: &'a [Stm], definitions: &mut FxHashMap<Local, &
             match stm {
                 Stm::Let(
                     local,
-                    exp @ (Exp::Local(_) | Exp::Const(_) | Exp::Add(..) | Exp::Sub(..) | Exp::Mul(..) | Exp::AtLeastZero(_)),
+                    exp @ (Exp::Local(_)
+                    | Exp::Const(_)
+                    | Exp::Add(..)
+                    | Exp::Sub(..)
+                    | Exp::Mul(..)
+                    | Exp::AtLeastZero(_)
+                    | Exp::Runtime("cw_least", _)),
                 ) => {
                     definitions.insert(*local, exp);
                 }

@@ -258,6 +258,7 @@ impl<'p> Emitter<'_, 'p> {
             recursive: self.shared.recursive[self.function],
             accumulators: std::mem::take(&mut self.accumulators),
             sums: std::mem::take(&mut self.sums),
+            rows: self.rows.keys().copied().collect(),
             site,
             comment,
         }
