@@ -5,8 +5,8 @@ use crate::makings::Makings;
 use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Axis, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement,
-    Type, Var,
+    Arm, Atom, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
+    Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,6 +66,7 @@ impl Context<'_> {
             }
         }
         cheap.one_step_from(&mut saved, &mut again);
+        cheap.arrays_from_kept(&mut saved, &mut again);
         let mut again: Vec<usize> = again.into_iter().collect();
         again.sort_unstable();
         for statement in again.iter().map(|at| &forward[*at]) {
@@ -505,13 +506,11 @@ impl Cheap<'_> {
                 Op::Index { array, indices } => self.is_there(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Dim { array, .. } => self.is_outside(array),
                 Op::ArrayLiteral { elements, .. } => elements.iter().all(|element| matches!(element, Atom::Const(_))),
-                Op::Build { space, body, inner } => {
-                    let sizes = inner.iter().flatten().all(|size| match size {
-                        Size::Known(atom) => self.atom(atom),
-                        Size::FromValue => false,
-                    });
-                    sizes && space.iter().all(|axis| self.atom(&axis.size)) && self.is_cheap_body(space, body)
+                Op::If { condition, then, otherwise } => {
+                    let mut light = |block: &Block| self.is_light(block, &mut FxHashSet::default(), &FxHashSet::default());
+                    light(then) && light(otherwise) && self.atom(condition)
                 }
+                Op::Build { .. } => self.is_light_build(&statement.op, &FxHashSet::default()),
                 _ => false,
             },
             _ => false,
@@ -544,27 +543,93 @@ impl Cheap<'_> {
         }
     }
 
+    /// Of the arrays that are to be kept, makes again those whose elements are a few light operations on elements of the others.
+    fn arrays_from_kept(&mut self, saved: &mut Vec<Var>, again: &mut FxHashSet<usize>) {
+        let is_array = |at: &usize| matches!(self.forward[*at].op, Op::Build { .. });
+        let mut builds: Vec<usize> = saved.iter().filter_map(|var| self.definitions.get(var)).copied().filter(is_array).collect();
+        builds.sort_unstable();
+        builds.dedup();
+        let mut at_hand: FxHashSet<Var> = saved.iter().copied().collect();
+        for at in builds {
+            let own: Vec<Var> = self.forward[at].binders.iter().map(|binder| binder.var).collect();
+            own.iter().for_each(|var| {
+                at_hand.remove(var);
+            });
+            let mut steps = Vec::new();
+            if self.steps_to(at, &at_hand, &mut steps) {
+                saved.retain(|var| !own.contains(var));
+                at_hand.extend(steps.iter().flat_map(|step| &self.forward[*step].binders).map(|binder| binder.var));
+                for step in steps {
+                    again.insert(step);
+                    let used = op_free_variables(&self.forward[step].op);
+                    let made = used.into_iter().filter(|var| !at_hand.contains(var) && !self.given.contains(var));
+                    made.for_each(|var| self.statements_for(var, again));
+                }
+            } else {
+                at_hand.extend(own.into_iter().filter(|var| saved.contains(var)));
+            }
+        }
+    }
+
+    /// The light builds that lead from what is at hand to this one, in order; false if others would have to be made, or too many.
+    fn steps_to(&mut self, at: usize, at_hand: &FxHashSet<Var>, steps: &mut Vec<usize>) -> bool {
+        const FEW: usize = 3;
+        let op = &self.forward[at].op;
+        let mut here = at_hand.clone();
+        for var in op_free_variables(op) {
+            if here.contains(&var) || self.atom(&Atom::Var(var)) {
+                continue;
+            }
+            let Some(before) = self.definitions.get(&var).copied() else { return false };
+            if !steps.contains(&before)
+                && (!matches!(self.forward[before].op, Op::Build { .. }) || !self.steps_to(before, at_hand, steps))
+            {
+                return false;
+            }
+            here.insert(var);
+        }
+        steps.push(at);
+        steps.len() <= FEW && self.is_light_build(op, &here)
+    }
+
     /// Whether each element of a build costs no more than reading it back: a few light operations on what is there anyway.
-    fn is_cheap_body(&mut self, space: &[Axis], body: &Block) -> bool {
+    fn is_light_build(&mut self, op: &Op, at_hand: &FxHashSet<Var>) -> bool {
+        let Op::Build { space, body, inner } = op else { return false };
+        let sizes = inner.iter().flatten().all(|size| match size {
+            Size::Known(atom) => self.atom(atom),
+            Size::FromValue => false,
+        });
+        let mut local = space.iter().map(|axis| axis.var).collect();
+        sizes && space.iter().all(|axis| self.atom(&axis.size)) && self.is_light(body, &mut local, at_hand)
+    }
+
+    /// Whether a block is a few light operations on its own variables, what is at hand and what is there anyway.
+    fn is_light(&mut self, block: &Block, local: &mut FxHashSet<Var>, at_hand: &FxHashSet<Var>) -> bool {
         const FEW: usize = 5;
-        let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
-        if body.statements.len() > FEW {
+        if block.statements.len() > FEW {
             return false;
         }
-        for statement in &body.statements {
-            let mut at_hand = |atom: &Atom| matches!(atom, Atom::Var(var) if local.contains(var)) || self.atom(atom);
-            let is_cheap = match &statement.op {
-                Op::Prim(op, args) => op.is_light() && args.iter().all(at_hand),
-                Op::Copy(atoms) => atoms.iter().all(at_hand),
-                Op::Index { array, indices } => indices.iter().all(&mut at_hand) && self.is_there(array),
+        for statement in &block.statements {
+            let mut fits = |atom: &Atom| matches!(atom, Atom::Var(var) if local.contains(var)) || self.atom(atom);
+            let is_light = match &statement.op {
+                Op::Prim(op, args) => op.is_light() && args.iter().all(fits),
+                Op::Copy(atoms) => atoms.iter().all(fits),
+                Op::Index { array, indices } => {
+                    indices.iter().all(&mut fits)
+                        && (self.is_there(array) || matches!(array, Atom::Var(array) if at_hand.contains(array)))
+                }
+                Op::If { condition, then, otherwise } => {
+                    fits(condition)
+                        && [then, otherwise].into_iter().all(|branch| self.is_light(branch, &mut local.clone(), at_hand))
+                }
                 _ => false,
             };
-            if !is_cheap {
+            if !is_light {
                 return false;
             }
             local.extend(statement.binders.iter().map(|binder| binder.var));
         }
-        body.results.iter().all(|result| matches!(result, Atom::Var(var) if local.contains(var)) || self.atom(result))
+        block.results.iter().all(|result| matches!(result, Atom::Var(var) if local.contains(var)) || self.atom(result))
     }
 
     /// Whether the array comes from outside and can be had in the reverse pass for no more than its making. The state of a loop that is
