@@ -122,6 +122,8 @@ pub enum Mark {
     Independent,
     /// Independent but for these accumulators, whose operation is associative and commutative.
     Reduction(Vec<(Combine, Local)>),
+    /// Independent but for this one, which is assigned once, and read behind that as what it is so far: a scan.
+    Prefixes(Combine, Local),
     /// Around one loop that must run in order, or is best so, but as often in every iteration: several iterations go side by side.
     Lanes(Lanes),
 }

@@ -85,7 +85,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
         chunks::cut(&mut program);
     }
     columns::exchange(&mut program);
-    schedule::schedule(&mut program);
+    schedule::schedule(&mut program, config.strict);
     let program = &program;
     let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();
     let owned = borrow::owned_parameters(program, &liveness);

@@ -5,24 +5,27 @@
 //! the vertical and the horizontal fusion of loops that stand side by side. [`schedule`] moves statements so that members of a group
 //! become neighbours; [`group_end`] finds the groups again when code is emitted.
 
+use crate::emit::prefix_operator;
 use chadwick_core::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Brings together what can share a loop.
-pub fn schedule(program: &mut Program) {
+pub fn schedule(program: &mut Program, strict: bool) {
     for function in &mut program.functions {
         let body = std::mem::take(&mut function.body);
-        function.body = block(body);
+        function.body = block(body, strict);
     }
 }
 
-fn block(block: Block) -> Block {
+fn block(block: Block, strict: bool) -> Block {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         let statements = block.statements.into_iter().map(|statement| {
-            let op = statement.op.map_blocks(&mut |inner| self::block(inner));
+            let op = statement.op.map_blocks(&mut |inner| self::block(inner, strict));
             Statement { op, ..statement }
         });
-        let mut waiting: std::collections::VecDeque<Statement> = statements.collect();
+        let statements: Vec<Statement> = statements.collect();
+        let scans = Scans::of(&statements, &block.results, strict);
+        let mut waiting = std::collections::VecDeque::from(statements);
         let mut sizes = Sizes::default();
         let mut done = Vec::new();
         while let Some(statement) = waiting.pop_front() {
@@ -31,16 +34,22 @@ fn block(block: Block) -> Block {
                 done.push(statement);
                 continue;
             }
-            gather(statement, &mut waiting, &mut sizes, &mut done);
+            gather(statement, &mut waiting, &mut sizes, &mut done, &scans);
         }
         Block { statements: done, results: block.results }
     })
 }
 
 /// Takes from the waiting statements those that can join the first one.
-fn gather(first: Statement, waiting: &mut std::collections::VecDeque<Statement>, sizes: &mut Sizes, done: &mut Vec<Statement>) {
+fn gather(
+    first: Statement,
+    waiting: &mut std::collections::VecDeque<Statement>,
+    sizes: &mut Sizes,
+    done: &mut Vec<Statement>,
+    scans: &Scans,
+) {
     sizes.learn(&first);
-    let mut group = Group::new(&first);
+    let mut group = Group::new(&first, scans);
     let mut members = vec![first];
     let (mut before, mut after): (Vec<Statement>, Vec<Statement>) = (Vec::new(), Vec::new());
     let mut delayed: FxHashSet<Var> = FxHashSet::default();
@@ -49,7 +58,7 @@ fn gather(first: Statement, waiting: &mut std::collections::VecDeque<Statement>,
     while at < waiting.len() {
         let statement = &waiting[at];
         let uses_delayed = uses_any(&statement.op, &delayed);
-        if !uses_delayed && group.accepts(&statement.op, sizes) {
+        if !uses_delayed && group.accepts(statement, sizes) {
             let Some(mut statement) = waiting.remove(at) else { break };
             sizes.learn(&statement);
             group.adapt(&mut statement);
@@ -78,12 +87,12 @@ fn gather(first: Statement, waiting: &mut std::collections::VecDeque<Statement>,
 }
 
 /// The end of the group that starts at a statement: behind its last member.
-pub fn group_end(statements: &[Statement], start: usize) -> usize {
+pub fn group_end(statements: &[Statement], start: usize, scans: &Scans) -> usize {
     let Some(first) = statements.get(start).filter(|first| space(&first.op).is_some()) else { return start + 1 };
-    let mut group = Group::new(first);
+    let mut group = Group::new(first, scans);
     let sizes = Sizes::default();
     let mut end = start + 1;
-    while let Some(next) = statements.get(end).filter(|next| group.accepts(&next.op, &sizes)) {
+    while let Some(next) = statements.get(end).filter(|next| group.accepts(next, &sizes)) {
         group.add(next);
         end += 1;
     }
@@ -204,27 +213,54 @@ fn uses_any(op: &Op, vars: &FxHashSet<Var>) -> bool {
     used || op.scopes().iter().any(|scope| chadwick_core::visit::free_variables(scope.block).iter().any(|var| vars.contains(var)))
 }
 
-struct Group {
+/// The scans of a block that are best alone: they can run in vectors, and their arrays are stored because more than one statement reads
+/// them. A scan whose array is never stored shares the loop of the total that reads it.
+#[derive(Default)]
+pub struct Scans {
+    alone: FxHashSet<Var>,
+}
+
+impl Scans {
+    pub fn of(statements: &[Statement], results: &[Atom], strict: bool) -> Scans {
+        let in_vectors =
+            |statement: &&Statement| matches!(&statement.op, Op::Scan { op, .. } if prefix_operator(op, strict).is_some());
+        let arrays: Vec<Var> = statements.iter().filter(in_vectors).flat_map(|it| &it.binders).map(|binder| binder.var).collect();
+        let is_stored = |array: &Var| {
+            let readers = statements.iter().filter(|it| uses_any(&it.op, &FxHashSet::from_iter([*array]))).count();
+            readers > 1 || results.contains(&Atom::Var(*array))
+        };
+        Scans { alone: arrays.into_iter().filter(is_stored).collect() }
+    }
+}
+
+struct Group<'a> {
     sizes: Vec<Atom>,
     /// What members bind: arrays may be looked at point by point, totals not at all.
     arrays: FxHashSet<Var>,
     totals: FxHashSet<Var>,
-    /// A scan makes the loop run one element at a time: it shares it only with short ones.
+    /// A scan makes the loop run one element at a time: it shares it only with short ones. A scan that can run in vectors does so without
+    /// totals.
     has_scan: bool,
+    has_vector_scan: bool,
+    has_total: bool,
     is_short: bool,
+    scans: &'a Scans,
 }
 
-impl Group {
-    fn new(first: &Statement) -> Group {
+impl<'a> Group<'a> {
+    fn new(first: &Statement, scans: &'a Scans) -> Group<'a> {
         let sizes = space(&first.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
         let (arrays, totals) = (FxHashSet::default(), FxHashSet::default());
-        let mut group = Group { sizes, arrays, totals, has_scan: false, is_short: true };
+        let (has_scan, has_vector_scan, has_total) = (false, false, false);
+        let mut group = Group { sizes, arrays, totals, has_scan, has_vector_scan, has_total, is_short: true, scans };
         group.add(first);
         group
     }
 
     fn add(&mut self, member: &Statement) {
         self.has_scan |= matches!(member.op, Op::Scan { .. });
+        self.has_vector_scan |= self.is_vector_scan(member);
+        self.has_total |= matches!(member.op, Op::Reduce { .. });
         self.is_short &= is_short(&member.op);
         // Rows can be read where they are, if the array exists before the loop: all its sizes are stated.
         let stated = |size: &Size| matches!(size, Size::Known(atom) if !matches!(atom, Atom::Const(Const::I64(..0))));
@@ -246,6 +282,10 @@ impl Group {
         }
     }
 
+    fn is_vector_scan(&self, statement: &Statement) -> bool {
+        statement.binders.iter().any(|binder| self.scans.alone.contains(&binder.var))
+    }
+
     /// Gives a new member the group's own names for its sizes.
     fn adapt(&self, member: &mut Statement) {
         let space = match &mut member.op {
@@ -263,7 +303,8 @@ impl Group {
     }
 
     /// Whether the operation can run in the same loop, behind the members so far.
-    fn accepts(&self, op: &Op, known: &Sizes) -> bool {
+    fn accepts(&self, statement: &Statement, known: &Sizes) -> bool {
+        let op = &statement.op;
         let Some(space) = space(op) else { return false };
         let same = space.len() == self.sizes.len()
             && space.iter().zip(&self.sizes).all(|(axis, size)| known.representative(&axis.size) == known.representative(size));
@@ -271,6 +312,10 @@ impl Group {
             return false;
         }
         if (self.has_scan || matches!(op, Op::Scan { .. })) && !(self.is_short && is_short(op)) {
+            return false;
+        }
+        let (is_vector_scan, is_total) = (self.is_vector_scan(statement), matches!(op, Op::Reduce { .. }));
+        if (self.has_vector_scan && (is_total || is_vector_scan)) || (is_vector_scan && self.has_total) {
             return false;
         }
         // A total that is an array may be built in the memory of its start, which an earlier member may be reading.

@@ -216,7 +216,7 @@ impl Tiler<'_> {
         let mut rooms: FxHashMap<Local, (Local, Exp)> = FxHashMap::default();
         for stage in &chain.stages {
             let (left, right) = stage.beyond;
-            for array in stage.makes.iter().filter(|array| own.contains(array)) {
+            for array in stage.makes.iter().filter(|array| chain.has_room(stage, **array)) {
                 let Ty::Data(elem) = self.locals[array.0 as usize].ty else { continue };
                 let name = self.locals[array.0 as usize].name.clone();
                 let room = self.local(&name, Ty::Data(elem));
@@ -224,7 +224,7 @@ impl Tiler<'_> {
                 rooms.insert(*array, (room, start.clone().sub(Exp::i64(left))));
             }
         }
-        for stage in chain.stages {
+        for stage in &chain.stages {
             body.extend(stage.comments.iter().cloned());
             let (left, right) = stage.beyond;
             let first = match left {
@@ -238,12 +238,15 @@ impl Tiler<'_> {
             // Elements beyond the tile belong to its neighbours, who write them.
             let writes = stage.makes.iter().any(|array| !own.contains(array));
             match writes && (left, right) != (0, 0) {
-                false => self.part(&stage, &rooms, Range { from: first, to: last, most: left + length + right }, true, &mut body),
+                false => {
+                    let range = Range { from: first, to: last, most: left + length + right };
+                    self.part(stage, &rooms, range, &own, true, &mut body);
+                }
                 true => {
                     let (from, to) = (start.clone(), end.clone());
-                    self.part(&stage, &rooms, Range { from: first, to: from.clone(), most: left }, false, &mut body);
-                    self.part(&stage, &rooms, Range { from, to: to.clone(), most: length }, true, &mut body);
-                    self.part(&stage, &rooms, Range { from: to, to: last, most: right }, false, &mut body);
+                    self.part(stage, &rooms, Range { from: first, to: from.clone(), most: left }, &own, false, &mut body);
+                    self.part(stage, &rooms, Range { from, to: to.clone(), most: length }, &own, true, &mut body);
+                    self.part(stage, &rooms, Range { from: to, to: last, most: right }, &own, false, &mut body);
                 }
             }
         }
@@ -261,6 +264,7 @@ impl Tiler<'_> {
         stage: &Stage,
         rooms: &FxHashMap<Local, (Local, Exp)>,
         Range { from, to, most }: Range,
+        own: &FxHashSet<Local>,
         writes: bool,
         out: &mut Vec<Stm>,
     ) {
@@ -273,14 +277,18 @@ impl Tiler<'_> {
         let index = self.local("k", Ty::Prim(Prim::I64));
         let mut body = vec![Stm::Let(stage.index, from.add(Exp::Local(index)))];
         for stm in &stage.body {
-            let stm = in_rooms(stm.clone(), rooms);
-            let beyond = match &stm {
-                Stm::Store { data: Exp::Local(data), .. } => !rooms.values().any(|(room, _)| room == data),
-                _ => false,
-            };
-            if writes || !beyond {
-                body.push(stm);
+            let mut stm = in_rooms(stm.clone(), rooms);
+            if let Stm::Store { data: Exp::Local(array), at, value } = &mut stm {
+                let stored = *array;
+                if let Some((room, first)) = rooms.get(&stored) {
+                    let at = at.clone().sub(first.clone());
+                    body.push(Stm::Store { data: Exp::Local(*room), at, value: value.clone() });
+                }
+                if !writes || own.contains(&stored) {
+                    continue;
+                }
             }
+            body.push(stm);
         }
         out.push(Stm::For { index, bound, body, mark: Mark::Independent, independent: None });
     }
@@ -292,6 +300,15 @@ impl Chain {
         let is_made = |data: &Local| self.stages.iter().any(|stage| stage.makes.contains(data));
         let is_released = |alloc: &Stm| self.released.iter().any(|stm| released_by(stm, alloc));
         self.fresh.iter().filter(|(data, alloc)| is_made(data) && is_released(alloc)).map(|(data, _)| *data).collect()
+    }
+
+    /// Whether an array has room for a tile: nobody has it behind the chain, or its neighbours are read before they are written there.
+    fn has_room(&self, stage: &Stage, array: Local) -> bool {
+        self.locals().contains(&array) || (stage.beyond != (0, 0) && self.is_read(array))
+    }
+
+    fn is_read(&self, array: Local) -> bool {
+        self.stages.iter().flat_map(|stage| &stage.reads).any(|(read, _)| *read == array)
     }
 
     /// Says how far beyond a tile each stage goes; whether that is not too far.
@@ -313,7 +330,8 @@ impl Chain {
     }
 
     fn length(&self) -> Option<i64> {
-        let arrays = self.locals().len() as i64;
+        let made = self.stages.iter().flat_map(|stage| stage.makes.iter().map(move |array| (stage, *array)));
+        let arrays = made.filter(|(stage, array)| self.has_room(stage, *array)).count() as i64;
         LENGTHS.into_iter().find(|length| arrays * (length + 2 * MOST_BEYOND) * 8 <= MOST_BYTES)
     }
 }
@@ -404,7 +422,7 @@ fn visit_parts(exp: &Exp, visit: &mut dyn FnMut(&Exp, bool)) {
     }
 }
 
-/// The statement with arrays of a tile where their room is.
+/// The statement with what it reads of arrays of a tile where their room is.
 fn in_rooms(stm: Stm, rooms: &FxHashMap<Local, (Local, Exp)>) -> Stm {
     let exp = |exp: Exp| {
         exp.rewritten(&|exp| match exp {
@@ -422,10 +440,6 @@ fn in_rooms(stm: Stm, rooms: &FxHashMap<Local, (Local, Exp)>) -> Stm {
     match stm {
         Stm::Let(local, value) => Stm::Let(local, exp(value)),
         Stm::Assign(local, value) => Stm::Assign(local, exp(value)),
-        Stm::Store { data: Exp::Local(array), at, value } if rooms.contains_key(&array) => {
-            let (room, first) = &rooms[&array];
-            Stm::Store { data: Exp::Local(*room), at: at.sub(first.clone()), value: exp(value) }
-        }
         Stm::Store { data, at, value } => Stm::Store { data, at, value: exp(value) },
         Stm::If { condition, then, otherwise } => {
             Stm::If { condition: exp(condition), then: block(then), otherwise: block(otherwise) }

@@ -205,3 +205,48 @@ fn sums_of_rows_that_are_not_there_fail_only_where_they_are_made() {
         }
     }
 }
+
+const STAGE: &str = r"
+def left [n] (x: [n]f64): [n]f64 = tabulate n (\i -> if i == 0 then 1 else x[i] - 0.5 * x[i - 1])
+def both [n] (x: [n]f64): [n]f64 = tabulate n (\i -> if i > 1 && i + 1 < n then x[i - 2] * x[i + 1] else x[i])";
+
+const STAGES: [&str; 3] = [
+    r"let (a, b) = (left x, both (left x)) in map3 (\a b c -> a * b - c) a b (left (map2 (+) a b))",
+    r"let a = left x in (a, left (both a))",
+    r"loop x for i < 3 do left (both (left (map (* 0.9) x)))",
+];
+
+#[test]
+fn stages_that_read_neighbours_run_tile_by_tile() {
+    let program = |body: &str| source(&format!("{STAGE}\nentry f [n] (x: [n]f64) = {body}"));
+    let is_tiled = |program: &Program| own_text(program).contains("cw_tiles");
+    for body in STAGES {
+        let program = program(body);
+        assert!(is_tiled(&program), "{body}: {}", own_text(&program));
+        for size in [0, 1, 2, 3, 511, 512, 513, 1025, 40_000] {
+            agrees(&program, "f", &[numbers(size, 3).into()]);
+        }
+        let seeds = call(&program, "f", &[numbers(3000, 5).into()]);
+        agrees(&with_gradient(&program, "f"), "f", &[vec![numbers(3000, 3).into()], seeds].concat());
+    }
+    // What is read from the other end is needed whole.
+    assert!(!is_tiled(&program("reverse (left x)")));
+}
+
+const SCANS: &str = r"
+entry stored [n] (x: [n]f64): ([n]f64, f64) = let s = scan (*) 1 (map (\x -> 1 + x / 1000) x) in (s, f64.sum (map2 (*) s x))
+entry integers [n] (x: [n]f64): [n]i64 = scan (+) 0 (map (\x -> i64.f64 (10 * x)) x)";
+
+#[test]
+fn scans_of_sums_and_products_run_in_vectors() {
+    let program = source(SCANS);
+    let text = |strict: bool| native(&program, strict, 2).c_text().expect("the text of native code");
+    assert!(text(false).contains("reduction(inscan, *:") && text(false).contains("reduction(inscan, +:"));
+    // Strict code keeps the order of the program, which integers do not care for.
+    assert!(!text(true).contains("reduction(inscan, *:"));
+    for size in [0, 1, 7, 8, 9, 100, 100_003] {
+        let x: Value = numbers(size, 3).into();
+        agrees(&program, "stored", std::slice::from_ref(&x));
+        agrees(&program, "integers", std::slice::from_ref(&x));
+    }
+}

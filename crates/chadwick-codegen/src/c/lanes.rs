@@ -75,7 +75,7 @@ impl Printer<'_> {
             return;
         }
         if let Behind::AtOnce(reductions) = how {
-            let clauses = self.reduction_clauses(reductions);
+            let clauses = self.reduction_clauses("", reductions);
             self.line(format!("#pragma omp simd {clauses}").trim_end());
         }
         self.line(&format!("for (int64_t lane = 0; lane < {lanes}; lane++) {{"));

@@ -533,8 +533,9 @@ impl Printer<'_> {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
             Mark::Lanes(lanes) => return self.lanes(index, from, to, body, lanes),
+            Mark::Prefixes(combine, total) => return self.prefixes(index, from, to, body, *combine, *total),
             Mark::Reduction(reductions) => {
-                let clauses = self.reduction_clauses(reductions);
+                let clauses = self.reduction_clauses("", reductions);
                 self.line(&format!("#pragma omp simd {clauses}"));
             }
         }
@@ -544,7 +545,27 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    fn reduction_clauses(&self, reductions: &[(Combine, Local)]) -> String {
+    /// A scan in vectors: what makes an element, then what uses the total up to it.
+    fn prefixes(&mut self, index: Local, from: &str, to: &str, body: &[Stm], combine: Combine, total: Local) {
+        let is_total = |stm: &Stm| matches!(stm, Stm::Assign(local, _) if *local == total);
+        let (before, after) = body.split_at(body.iter().position(is_total).map_or(body.len(), |at| at + 1));
+        let clauses = self.reduction_clauses("inscan, ", &[(combine, total)]);
+        self.line(&format!("#pragma omp simd {clauses}"));
+        let (declaration, name) = (self.declare(index), self.name(index));
+        self.line(&format!("for ({declaration} = {from}; {name} < {to}; {name}++) {{"));
+        // Each of the two parts is one statement.
+        self.line("{");
+        self.nested(before);
+        self.line("}");
+        let line = format!("#pragma omp scan inclusive({})", self.name(total));
+        self.line(&line);
+        self.line("{");
+        self.nested(after);
+        self.line("}");
+        self.line("}");
+    }
+
+    fn reduction_clauses(&self, how: &str, reductions: &[(Combine, Local)]) -> String {
         let clause = |(combine, local): &(Combine, Local)| {
             let sign = match combine {
                 Combine::Add => "+",
@@ -555,7 +576,7 @@ impl Printer<'_> {
                 Combine::Minimum => "min",
                 Combine::Maximum => "max",
             };
-            format!("reduction({sign}:{})", self.name(*local))
+            format!("reduction({how}{sign}:{})", self.name(*local))
         };
         reductions.iter().map(clause).collect::<Vec<_>>().join(" ")
     }

@@ -311,7 +311,10 @@ impl<'p> Emitter<'_, 'p> {
             (Op::Scan { op, body, .. }, Open::Scan { arrays, slots }) => {
                 self.fold_step(op, body, deaths, slots);
                 self.scan_step(member, arrays, slots, indices);
-                Mark::Sequential
+                match (prefix_operator(op, self.shared.strict), slots.as_slice(), mark) {
+                    (Some(combine), [Slot::Scalar(total)], Mark::Independent) => Mark::Prefixes(combine, *total),
+                    _ => Mark::Sequential,
+                }
             }
             _ => Mark::Sequential,
         }
@@ -699,6 +702,13 @@ fn assignments(slot: &Slot, value: &Value) -> Vec<(Local, Exp)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The operator of a scan that can run in vectors.
+pub(crate) fn prefix_operator(op: &Lambda, strict: bool) -> Option<Combine> {
+    let (combine, prim_op) = simple_operator(op)?;
+    let fits = matches!(combine, Some(Combine::Add | Combine::Multiply)) && may_reorder(prim_op.result(), strict);
+    combine.filter(|_| fits)
 }
 
 /// The operator if it is one primitive operation on its parameters in order, and how partial results combine.

@@ -156,7 +156,8 @@ impl<'p> Emitter<'_, 'p> {
     /// What may be said about a loop, given its body: nothing if it branches; accumulators of scalars are reductions.
     fn mark(&mut self, wanted: Mark, index: Local, body: &[Stm]) -> Mark {
         let behind = match wanted {
-            Mark::Sequential => Behind::InOrder,
+            Mark::Prefixes(combine, total) if splits_at(total, body) => return Mark::Prefixes(combine, total),
+            Mark::Sequential | Mark::Prefixes(..) => Behind::InOrder,
             Mark::Independent => Behind::AtOnce(Vec::new()),
             Mark::Reduction(reductions) => Behind::AtOnce(reductions),
             Mark::Lanes(lanes) => lanes.behind,
@@ -260,6 +261,20 @@ fn reads_columns(body: &[Stm], row: Local, column: Local) -> bool {
         }
     }
     some && all
+}
+
+/// Whether what stands behind the one assignment of a total knows nothing of what stands in front of it but the total, and both do nothing
+/// but make values and store them.
+fn splits_at(total: Local, body: &[Stm]) -> bool {
+    let Some(at) = body.iter().position(|stm| matches!(stm, Stm::Assign(local, _) if *local == total)) else { return false };
+    let (before, after) = (&body[..at], &body[at + 1..]);
+    let before_is_plain = before.iter().all(|stm| matches!(stm, Stm::Let(..) | Stm::Comment(_)));
+    let after_is_plain = after.iter().all(|stm| matches!(stm, Stm::Let(..) | Stm::Store { .. } | Stm::Comment(_)));
+    let made = before.iter().filter_map(|stm| match stm {
+        Stm::Let(local, _) => Some(*local),
+        _ => None,
+    });
+    before_is_plain && after_is_plain && !made.into_iter().any(|local| after.iter().any(|stm| stm.names(local)))
 }
 
 /// The place, type and summand of a statement that adds something to a place.

@@ -15,7 +15,7 @@ mod log;
 mod loops;
 mod ranges;
 
-pub(crate) use forms::simple_operator;
+pub(crate) use forms::{prefix_operator, simple_operator};
 
 use crate::borrow::Owned;
 use crate::ir::*;
@@ -676,6 +676,7 @@ impl<'p> Emitter<'_, 'p> {
 
     pub(crate) fn statements(&mut self, block: &'p Block) {
         stacker::maybe_grow(256 * 1024, 4 * 1024 * 1024, || {
+            let scans = schedule::Scans::of(&block.statements, &block.results, self.shared.strict);
             let mut at = 0;
             while let Some(statement) = block.statements.get(at) {
                 let end = match statement.op {
@@ -683,7 +684,7 @@ impl<'p> Emitter<'_, 'p> {
                         let formed = |statement: &Statement| {
                             statement.binders.iter().any(|binder| self.products.contains_key(&binder.var))
                         };
-                        let end = schedule::group_end(&block.statements, at);
+                        let end = schedule::group_end(&block.statements, at, &scans);
                         (at + 1..end).find(|next| formed(&block.statements[*next]) || formed(statement)).unwrap_or(end)
                     }
                     _ => at + 1,
