@@ -8,12 +8,12 @@
 import "descent"
 
 -- | The square of how far from the origin the particle crosses the axis.
-def miss (gradient: (vector -> f64) -> vector -> vector) (w: f64): f64 =
+def miss (gradient: (vector -> f64) -> vector -> (f64, vector)) (w: f64): f64 =
   let inverse_distance (x, y) (a, b) = 1 / norm (x - a, y - b)
   let potential x = inverse_distance x (10, 10 - w) + inverse_distance x (10, 0)
   let dt = 0.1
   let (x, v) = loop (x: vector, v: vector) = ((0, 8), (0.75, 0)) while x.1 + dt * v.1 > 0 do
-    (along x dt v, along v (-dt) (gradient potential x))
+    (along x dt v, along v (-dt) (gradient potential x).1)
   let landing = along x (-x.1 / v.1) v
   in landing.0 ** 2
 

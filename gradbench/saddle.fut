@@ -7,7 +7,7 @@
 
 import "descent"
 
-type gradient = (vector -> f64) -> vector -> vector
+type gradient = (vector -> f64) -> vector -> (f64, vector)
 
 def f (p: vector) (q: vector): f64 =
   let square (x, y) = x * x + y * y
