@@ -232,7 +232,12 @@ impl<'p> Context<'p> {
 
     /// The operator `+`.
     pub fn plus(&mut self, prim: Prim, span: Span) -> Lambda {
-        Lambda::addition(prim, span, &mut |name, ty| self.fresh(name, ty))
+        self.operator(BinaryOp::Add, prim, span)
+    }
+
+    /// An operation as the operator of a reduction.
+    pub fn operator(&mut self, op: BinaryOp, prim: Prim, span: Span) -> Lambda {
+        Lambda::binary(op, prim, span, &mut |name, ty| self.fresh(name, ty))
     }
 
     /// The sum of the elements of an array of numbers.

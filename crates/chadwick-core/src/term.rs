@@ -423,12 +423,17 @@ impl Program {
 impl Lambda {
     /// The operator `+` on numbers of a type; `fresh` makes its variables.
     pub fn addition(prim: Prim, span: Span, fresh: &mut dyn FnMut(&str, Type) -> Binder) -> Lambda {
+        Lambda::binary(BinaryOp::Add, prim, span, fresh)
+    }
+
+    /// An operation as an operator.
+    pub fn binary(op: BinaryOp, prim: Prim, span: Span, fresh: &mut dyn FnMut(&str, Type) -> Binder) -> Lambda {
         let ty = Type::Prim(prim);
         let params = vec![fresh("a", ty.clone()), fresh("b", ty.clone())];
         let total = fresh("", ty.clone());
         let args = params.iter().map(|param| Atom::Var(param.var)).collect();
         let results = vec![Atom::Var(total.var)];
-        let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, prim), args);
+        let op = Op::Prim(PrimOp::Binary(op, prim), args);
         let statements = vec![Statement { binders: vec![total], op, span }];
         Lambda { params, results: vec![ty], body: Block { statements, results } }
     }

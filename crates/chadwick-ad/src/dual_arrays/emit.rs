@@ -4,7 +4,7 @@ use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tr
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
+    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
@@ -207,7 +207,7 @@ impl Emitter<'_, '_> {
             let (space, first) = emitter.axes(&[count]);
             let place = [first, indices.to_vec()].concat();
             let body = emitter.block(|emitter| vec![emitter.element(&array, &place)]);
-            let op = emitter.operator(op, prim);
+            let op = emitter.context.operator(op, prim, emitter.span);
             let neutral = vec![Atom::Const(neutral)];
             emitter.context.emit_one(Op::Reduce { space, op, neutral, body, commutative: true }, span)
         })
@@ -263,13 +263,6 @@ impl Emitter<'_, '_> {
         }
         let last = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), self.span);
         self.context.i64_op(BinaryOp::Sub, last, at, self.span)
-    }
-
-    fn operator(&mut self, op: BinaryOp, prim: Prim) -> Lambda {
-        let params = vec![self.context.fresh("a", Type::Prim(prim)), self.context.fresh("b", Type::Prim(prim))];
-        let args = params.iter().map(|param| Atom::Var(param.var)).collect();
-        let body = self.block(|emitter| vec![emitter.context.prim(PrimOp::Binary(op, prim), args, emitter.span)]);
-        Lambda { params, results: vec![Type::Prim(prim)], body }
     }
 
     fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {
