@@ -188,35 +188,33 @@ impl<'p> Saved<'p, '_> {
             return;
         }
         let program = self.program;
+        let mut made = Vec::new();
         for (at, function) in program.functions.iter().enumerate() {
-            for statement in &function.body.statements {
-                let Op::Construct { ty: Type::Named(made), args, .. } = &statement.op else { continue };
-                if *made != tape {
+            constructions(&function.body, tape, FunctionId(at as u32), &mut made);
+        }
+        for (function, tag, args) in made {
+            let mut readers = Vec::new();
+            for function in &program.functions {
+                matches_on(&function.body, &function.params, (tape, tag), &mut readers);
+            }
+            for (field, arg) in args.iter().enumerate() {
+                let Atom::Var(var) = arg else { continue };
+                let constructor = program.types[tape.0 as usize].constructors.get(tag as usize);
+                let Some(ty) = constructor.and_then(|one| one.payload.get(field)) else { continue };
+                if let Some(inner) = tape_of(program, ty) {
+                    self.tape(inner);
                     continue;
                 }
-                let mut readers = Vec::new();
-                for function in &program.functions {
-                    matches_on(&function.body, &function.params, tape, &mut readers);
+                let mut needed_by = Vec::new();
+                let mut is_read = false;
+                for (binders, body) in &readers {
+                    let mut names: FxHashSet<Var> = binders.get(field).copied().into_iter().collect();
+                    for statement in &body.statements {
+                        is_read |= self.reads(statement, &mut names, Span::default(), &mut needed_by);
+                    }
                 }
-                for (field, arg) in args.iter().enumerate() {
-                    let Atom::Var(var) = arg else { continue };
-                    let ty = program.types[tape.0 as usize].constructors.first().and_then(|one| one.payload.get(field));
-                    let Some(ty) = ty else { continue };
-                    if let Some(inner) = tape_of(program, ty) {
-                        self.tape(inner);
-                        continue;
-                    }
-                    let mut needed_by = Vec::new();
-                    let mut is_read = false;
-                    for (binders, body) in &readers {
-                        let mut names: FxHashSet<Var> = binders.get(field).copied().into_iter().collect();
-                        for statement in &body.statements {
-                            is_read |= self.reads(statement, &mut names, Span::default(), &mut needed_by);
-                        }
-                    }
-                    if is_read {
-                        self.push(*var, ty, Some(FunctionId(at as u32)), needed_by);
-                    }
+                if is_read {
+                    self.push(*var, ty, Some(function), needed_by);
                 }
             }
         }
@@ -432,7 +430,7 @@ fn tape_of(program: &Program, ty: &Type) -> Option<TypeId> {
     match ty {
         Type::Named(id) => {
             let definition = program.types.get(id.0 as usize)?;
-            let is_tape = definition.name.ends_with("_tape") && matches!(&*definition.constructors, [one] if one.name == "tape");
+            let is_tape = definition.name.ends_with("_tape") && definition.constructors.iter().all(|one| one.name == "tape");
             is_tape.then_some(*id)
         }
         Type::Sum(constructors) => match &**constructors {
@@ -445,8 +443,25 @@ fn tape_of(program: &Program, ty: &Type) -> Option<TypeId> {
     }
 }
 
-/// The arms that open a tape: the names of its fields, and what runs with them.
-fn matches_on<'p>(block: &'p Block, params: &'p [chadwick_core::Binder], tape: TypeId, found: &mut Vec<(Vec<Var>, &'p Block)>) {
+/// The places where a tape is made: the function, the constructor, and what goes in.
+fn constructions<'p>(block: &'p Block, tape: TypeId, function: FunctionId, found: &mut Vec<(FunctionId, u32, &'p [Atom])>) {
+    for statement in &block.statements {
+        if let Op::Construct { ty: Type::Named(made), tag, args } = &statement.op
+            && *made == tape
+        {
+            found.push((function, *tag, args));
+        }
+        statement.op.scopes().iter().for_each(|scope| constructions(scope.block, tape, function, found));
+    }
+}
+
+/// The arms that open a constructor of a tape: the names of its fields, and what runs with them.
+fn matches_on<'p>(
+    block: &'p Block,
+    params: &'p [chadwick_core::Binder],
+    tape: (TypeId, u32),
+    found: &mut Vec<(Vec<Var>, &'p Block)>,
+) {
     let mut types: FxHashMap<Var, &Type> = params.iter().map(|param| (param.var, &param.ty)).collect();
     collect_matches(block, &mut types, tape, found);
 }
@@ -454,7 +469,7 @@ fn matches_on<'p>(block: &'p Block, params: &'p [chadwick_core::Binder], tape: T
 fn collect_matches<'p>(
     block: &'p Block,
     types: &mut FxHashMap<Var, &'p Type>,
-    tape: TypeId,
+    (tape, tag): (TypeId, u32),
     found: &mut Vec<(Vec<Var>, &'p Block)>,
 ) {
     for statement in &block.statements {
@@ -464,13 +479,13 @@ fn collect_matches<'p>(
                 types.extend(arm.binders.iter().map(|binder| (binder.var, &binder.ty)));
                 let is_tape =
                     matches!(scrutinee, Atom::Var(var) if matches!(types.get(var), Some(Type::Named(id)) if *id == tape));
-                if is_tape {
+                if is_tape && arm.tag == tag {
                     found.push((arm.binders.iter().map(|binder| binder.var).collect(), &arm.body));
                 }
             }
         }
         for scope in statement.op.scopes() {
-            collect_matches(scope.block, types, tape, found);
+            collect_matches(scope.block, types, (tape, tag), found);
         }
     }
 }

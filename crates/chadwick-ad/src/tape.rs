@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// What the dual of a block reads.
+#[derive(Clone)]
 pub struct Needs {
     /// Variables of the block that must be kept.
     pub saved: Vec<Var>,

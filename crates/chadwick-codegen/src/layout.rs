@@ -1,7 +1,8 @@
 //! How Core types are laid out.
 //!
 //! A sum is a structure with a tag (if there is a choice) and the payload of its constructor. Only a type that can contain itself is a
-//! pointer to a counted node. Types that differ only in what they know about sizes share a layout.
+//! pointer to a counted node; its first constructor without a payload, like the end of a list, is the null pointer. Types that differ only in
+//! what they know about sizes share a layout.
 
 use crate::ir::{Elem, SumId, Ty};
 use chadwick_core::{ArrayType, Constructor, Element, Program, Type, TypeId};
@@ -15,6 +16,14 @@ pub struct Sum {
     pub recursive: bool,
     /// Field types per constructor.
     pub constructors: Vec<Vec<Ty>>,
+}
+
+impl Sum {
+    /// The constructor that is the null pointer.
+    pub fn null_tag(&self) -> Option<usize> {
+        let is_choice = self.recursive && self.constructors.len() > 1;
+        self.constructors.iter().position(Vec::is_empty).filter(|_| is_choice)
+    }
 }
 
 #[derive(Debug)]

@@ -102,6 +102,8 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             break functions;
         }
     };
+    let called: FxHashSet<usize> = calls.iter().flatten().copied().collect();
+    functions.iter_mut().filter(|(number, _)| roots.contains(number) && !called.contains(number)).for_each(leave_memory);
     tiles::tile(&mut functions);
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let lines = match config.profiled {
@@ -118,6 +120,13 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     }
     let c = c::print(program, &functions, &shared, lines.len());
     Generated { c, sites: shared.sites, entries, recursive: wanted.iter().any(|function| recursive[*function]), lines }
+}
+
+/// Drops what an entry point releases last: all memory of the run is taken back at once when its results have been read.
+fn leave_memory((_, function): &mut (usize, ir::Function)) {
+    while let Some(ir::Stm::Release(..)) = function.body.last() {
+        function.body.pop();
+    }
 }
 
 /// Rewrites the body of every function, with the types of all variables at hand.

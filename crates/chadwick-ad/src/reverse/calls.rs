@@ -1,16 +1,13 @@
 //! Duals of calls, custom rules and accumulators.
 //!
-//! A function becomes two: the forward one also returns a tape, the dual one takes the tape and the cotangents of the results. Cotangents of
-//! array arguments are accumulated through handles, so that a call costs what it touches and not what it is given.
+//! Cotangents of array arguments are accumulated through handles, so that a call costs what it touches and not what it is given.
 
-use super::{Cotangent, Cotangents, Reverse, SplitFunction};
+use super::{Cotangent, Cotangents, Reverse};
 use crate::context::Context;
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Constructor, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeDefinition,
-    TypeId, Var,
+    Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Op, PathStep, Statement, Type, TypeId, Var,
 };
 use chadwick_source::{Name, Span};
-use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 impl Reverse<'_, '_> {
@@ -66,7 +63,7 @@ impl Reverse<'_, '_> {
             });
             dual_args.push(Atom::Var(handle));
         }
-        dual_args.extend(args.iter().zip(&split.unchanging).filter(|(_, unchanging)| **unchanging).map(|(arg, _)| arg.clone()));
+        dual_args.extend(args.iter().zip(&split.given).filter(|(_, given)| **given).map(|(arg, _)| arg.clone()));
         let types: Vec<Type> = returned.iter().map(|arg| self.context.cotangent_type(&self.context.type_of(arg))).collect();
         let results = if opened.is_empty() {
             self.context.b.push(Op::Call { function: split.dual, args: dual_args }, types, span)
@@ -96,131 +93,6 @@ impl Reverse<'_, '_> {
         }
         let binders = [statement.binders.clone(), vec![tape]].concat();
         Statement { binders, op: Op::Call { function: split.forward, args: args.to_vec() }, span }
-    }
-
-    /// Both halves of a function whose masked arguments are active.
-    fn function(&mut self, function: FunctionId, mask: &[bool], span: Span) -> SplitFunction {
-        let key = (function, mask.to_vec());
-        if let Some(known) = self.functions.get(&key) {
-            return known.clone();
-        }
-        let source = self.context.program().functions[function.0 as usize].clone();
-        let lambda = Lambda { params: source.params, results: source.results.clone(), body: source.body };
-        let lambda = self.context.copy_lambda(&lambda);
-        let results: Vec<bool> = self
-            .context
-            .active_results(function, mask, true)
-            .iter()
-            .zip(&source.results)
-            .map(|(active, ty)| *active && self.context.carries(ty))
-            .collect();
-        let types = &mut self.context.b.program_mut().types;
-        types.push(TypeDefinition { name: Name::from(format!("{}_tape", source.name)), constructors: Vec::new() });
-        let tape = TypeId(types.len() as u32 - 1);
-
-        let active_params: Vec<Binder> =
-            lambda.params.iter().zip(mask).filter(|(_, wanted)| **wanted).map(|(param, _)| param.clone()).collect();
-        let tape_param = self.context.fresh("tape", Type::Named(tape));
-        let mut dual_params = vec![tape_param.clone()];
-        let mut seeds = Vec::new();
-        for ((result, wanted), ty) in lambda.body.results.iter().zip(&results).zip(&lambda.results) {
-            if *wanted {
-                let seed = self.fresh_cotangent("ct", &ty.any_sizes());
-                seeds.push((result.clone(), Atom::Var(seed.var)));
-                dual_params.push(seed);
-            }
-        }
-        let mut cotangents = Cotangents::default();
-        let mut returned: Vec<Binder> = Vec::new();
-        let mut finals = FxHashMap::default();
-        for param in &active_params {
-            if let Type::Accumulator(content) = &param.ty {
-                let value = self.fresh_cotangent("ct", &content.any_sizes());
-                finals.insert(param.var, Atom::Var(value.var));
-                dual_params.push(value);
-                continue;
-            }
-            let ty = param.ty.any_sizes();
-            if self.is_accumulated(&ty) {
-                let name = Name::from(format!("{}_ct", self.context.name(param.var)));
-                let handle = self.context.fresh(name, Type::Accumulator(Rc::new(ty)));
-                cotangents.insert(param.var, Cotangent::Handle(Atom::Var(handle.var), Vec::new()));
-                dual_params.push(handle);
-            } else {
-                returned.push(param.clone());
-            }
-        }
-        let unchanging = unchanging_params(function, &lambda);
-        let mut given: Vec<(Var, Atom)> = Vec::new();
-        for (param, _) in lambda.params.iter().zip(&unchanging).filter(|(_, unchanging)| **unchanging) {
-            let copy = self.context.fresh(self.context.name(param.var), param.ty.any_sizes());
-            given.push((param.var, Atom::Var(copy.var)));
-            dual_params.push(copy);
-        }
-        let returned_types: Vec<Type> = returned.iter().map(|param| self.context.cotangent_type(&param.ty)).collect();
-        let forward_types = [lambda.results.clone(), vec![Type::Named(tape)]].concat();
-        let forward_name = Name::from(format!("{}_fwd", source.name));
-        let forward = self.context.reserve(forward_name, lambda.params.clone(), forward_types, source.span);
-        let dual =
-            self.context.reserve(Name::from(format!("{}_rev", source.name)), dual_params, returned_types.clone(), source.span);
-        let split = SplitFunction { forward, dual, tape, results, unchanging };
-        self.functions.insert(key, split.clone());
-
-        let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
-        let active = self.context.active_variables(&lambda.body, inputs, true);
-        let outer_shapes = std::mem::take(&mut self.context.shapes);
-        let mut inner =
-            Reverse { context: self.context, functions: self.functions, active, sizes: Vec::new(), finals, parallel_depth: 0 };
-        let at_hand: Vec<Var> = given.iter().map(|(var, _)| *var).collect();
-        let (statements, saved, dual_body) = inner.halves(&lambda, &seeds, cotangents, &returned, &at_hand, span);
-        self.context.shapes = outer_shapes;
-        let payload: Vec<Type> = saved.iter().map(|var| self.context.var_type(*var).any_sizes()).collect();
-        self.context.b.program_mut().types[tape.0 as usize].constructors =
-            vec![Constructor { name: Name::from("tape"), payload: payload.clone() }];
-
-        // Forward: results and tape.
-        self.context.b.push_block();
-        statements.into_iter().for_each(|statement| self.context.push_statement(statement));
-        let record = self.context.construct(&Type::Named(tape), 0, saved.iter().map(|var| Atom::Var(*var)).collect(), span);
-        let body = self.context.b.pop_block([lambda.body.results.clone(), record].concat());
-        self.context.b.program_mut().functions[forward.0 as usize].body = body;
-
-        // Dual: the tape is opened first.
-        let binders: Vec<Binder> = payload.into_iter().map(|ty| self.context.fresh("", ty)).collect();
-        let opened = saved.iter().zip(&binders).map(|(var, binder)| (*var, Atom::Var(binder.var)));
-        let replace: Vec<(Var, Atom)> = opened.chain(given).collect();
-        let body = self.context.copy_block(&dual_body, replace);
-        self.context.b.push_block();
-        let arms = vec![Arm { tag: 0, binders, body }];
-        let op = Op::Match { scrutinee: Atom::Var(tape_param.var), arms, otherwise: None };
-        let results = self.context.b.push(op, returned_types, span);
-        let body = self.context.b.pop_block(results);
-        self.context.b.program_mut().functions[dual.0 as usize].body = body;
-        split
-    }
-
-    /// The forward statements of a function, what its dual needs besides the variables that are at hand, and the dual.
-    fn halves(
-        &mut self,
-        lambda: &Lambda,
-        seeds: &[(Atom, Atom)],
-        mut cotangents: Cotangents,
-        returned: &[Binder],
-        at_hand: &[Var],
-        span: Span,
-    ) -> (Vec<Statement>, Vec<Var>, Block) {
-        self.context.b.push_block();
-        for (result, seed) in seeds {
-            self.add(&mut cotangents, result, seed.clone(), span);
-        }
-        let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
-        let forward = self.split_repeated(&lambda.body, &params, &mut cotangents);
-        let results = returned.iter().map(|param| self.take_or_zero(&mut cotangents, param.var, span)).collect();
-        let dual = self.context.b.pop_block(results);
-        let forward = self.place_sizes(forward, &params);
-        let needs = self.context.needs(&forward, &dual, &params, at_hand);
-        let whole = Block { statements: [needs.again, dual.statements].concat(), results: dual.results };
-        (forward, needs.saved, whole)
     }
 
     pub(super) fn custom(
@@ -371,7 +243,7 @@ struct Contents {
 impl Reverse<'_, '_> {
     /// Whether the cotangent of a parameter is accumulated by the function rather than returned by it: it may be large while what is
     /// added is small. A recursive type is taken apart step by step anyway.
-    fn is_accumulated(&self, ty: &Type) -> bool {
+    pub(super) fn is_accumulated(&self, ty: &Type) -> bool {
         let mut contents = Contents { arrays: false, recursive: false };
         self.look_into(ty, &mut Vec::new(), &mut contents);
         let plain = match ty {
@@ -421,26 +293,4 @@ impl Reverse<'_, '_> {
         self.look_into(ty, &mut Vec::new(), &mut contents);
         contents.arrays
     }
-}
-
-/// The parameters that a function passes on unchanged wherever it calls itself. Its dual is given them once and need not keep them for every
-/// call. A function that does not call itself has none: what its dual needs is kept once anyway.
-fn unchanging_params(function: FunctionId, lambda: &Lambda) -> Vec<bool> {
-    fn visit(block: &Block, function: FunctionId, params: &[Binder], unchanging: &mut [bool], calls: &mut usize) {
-        for statement in &block.statements {
-            if let Op::Call { function: called, args } = &statement.op
-                && *called == function
-            {
-                *calls += 1;
-                for ((unchanging, param), arg) in unchanging.iter_mut().zip(params).zip(args) {
-                    *unchanging &= *arg == Atom::Var(param.var);
-                }
-            }
-            statement.op.scopes().iter().for_each(|scope| visit(scope.block, function, params, unchanging, calls));
-        }
-    }
-    let is_data = |param: &Binder| !matches!(param.ty, Type::Accumulator(_) | Type::Log(_));
-    let (mut unchanging, mut calls): (Vec<bool>, usize) = (lambda.params.iter().map(is_data).collect(), 0);
-    visit(&lambda.body, function, &lambda.params, &mut unchanging, &mut calls);
-    unchanging.iter().map(|unchanging| *unchanging && calls > 0).collect()
 }

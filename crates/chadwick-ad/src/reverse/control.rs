@@ -1,6 +1,6 @@
 //! Duals of conditionals, matches, loops, parallel pairs and recomputed blocks.
 
-use super::{Cotangent, Cotangents, Reverse};
+use super::{Cotangent, Cotangents, LastBranch, LastBranches, Reverse, Tail};
 use crate::report::NoteKind;
 use crate::tape::Needs;
 use chadwick_core::visit::free_variables;
@@ -112,6 +112,17 @@ impl Reverse<'_, '_> {
             })
             .collect();
         let slots = self.context.slots(&needs);
+        if matches!((&self.tail, statement.binders.first()), (Tail::Wanted(last), Some(first)) if *last == first.var) {
+            let parts = branches.iter().zip(&needs).zip(&duals).map(|((branch, needs), dual)| LastBranch {
+                binders: branch.binders.clone(),
+                forward: branch.forward.clone(),
+                results: branch.results.clone(),
+                needs: needs.clone(),
+                dual: dual.clone(),
+            });
+            let slots = slots.iter().map(|slot| slot.binder.var).collect();
+            self.tail = Tail::Found(Box::new(LastBranches { slots, branches: parts.collect() }));
+        }
 
         // The forward statement fills the slots.
         let blocks: Vec<Block> = branches

@@ -11,12 +11,14 @@ mod arrays;
 mod calls;
 mod control;
 mod desugar;
+mod functions;
 mod scalars;
 mod select;
 mod stripmine;
 
 use crate::context::Context;
 use crate::report::NoteKind;
+use crate::tape::Needs;
 use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,7 +35,30 @@ pub struct SplitFunction {
     /// Which results have a cotangent.
     pub results: Vec<bool>,
     /// Per parameter, whether the dual is given it as well, behind all else.
-    unchanging: Vec<bool>,
+    given: Vec<bool>,
+}
+
+/// The last statement of a function, which may be a conditional whose branches make the tape.
+enum Tail {
+    None,
+    /// It binds this variable first.
+    Wanted(Var),
+    Found(Box<LastBranches>),
+}
+
+/// The branches of a conditional after the split.
+struct LastBranches {
+    /// The slots that all branches fill.
+    slots: Vec<Var>,
+    branches: Vec<LastBranch>,
+}
+
+struct LastBranch {
+    binders: Vec<Binder>,
+    forward: Vec<Statement>,
+    results: Vec<Atom>,
+    needs: Needs,
+    dual: Block,
 }
 
 /// Where the cotangent of a variable is collected.
@@ -57,6 +82,7 @@ pub struct Reverse<'c, 'p> {
     finals: FxHashMap<Var, Atom>,
     /// How many parallel forms are around, in this function.
     parallel_depth: usize,
+    tail: Tail,
 }
 
 impl<'c, 'p> Reverse<'c, 'p> {
@@ -66,13 +92,29 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let inputs: Vec<Var> = inputs.collect();
         let active = context.active_variables(&lambda.body, inputs, true);
         context.shapes.clear();
-        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
+        Reverse {
+            context,
+            functions,
+            active,
+            sizes: Vec::new(),
+            finals: FxHashMap::default(),
+            parallel_depth: 0,
+            tail: Tail::None,
+        }
     }
 
     /// Collects cotangents of these variables for whoever says how they pass through a statement.
     pub fn collecting(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, active: FxHashSet<Var>) -> Self {
         context.shapes.clear();
-        Reverse { context, functions, active, sizes: Vec::new(), finals: FxHashMap::default(), parallel_depth: 0 }
+        Reverse {
+            context,
+            functions,
+            active,
+            sizes: Vec::new(),
+            finals: FxHashMap::default(),
+            parallel_depth: 0,
+            tail: Tail::None,
+        }
     }
 
     /// Tells the cotangent of what an accumulator holds in the end.

@@ -388,7 +388,11 @@ impl Printer<'_> {
                 self.line(&format!("}}; memcpy({data}, table, sizeof table); }}"));
             }
             Stm::Put { place, value } => {
-                let (place, value) = (self.exp(place), self.exp(value));
+                let place = match place {
+                    Exp::Tag(sum, id) => sums::tag_place(*id, &self.exp(sum), self.layouts),
+                    place => self.exp(place),
+                };
+                let value = self.exp(value);
                 self.line(&format!("{place} = {value};"));
             }
             Stm::For { index, bound, body, mark, .. } => {
@@ -740,14 +744,7 @@ impl Printer<'_> {
             Exp::At(data, at) => format!("({} + {})", self.exp(data), self.exp(at)),
             Exp::Deref(pointer) => format!("(*{})", self.exp(pointer)),
             Exp::AddressOf(place) => format!("(&{})", self.exp(place)),
-            Exp::Tag(sum, id) => {
-                let layout = self.layouts.get(*id);
-                match (layout.constructors.len() > 1, layout.recursive) {
-                    (false, _) => String::from("0"),
-                    (true, true) => format!("{}->tag", self.exp(sum)),
-                    (true, false) => format!("{}.tag", self.exp(sum)),
-                }
-            }
+            Exp::Tag(sum, id) => sums::tag(*id, &self.exp(sum), self.layouts),
             Exp::Payload { sum, id, tag, field } => {
                 let access = if self.layouts.get(*id).recursive { "->" } else { "." };
                 format!("{}{access}u.c{tag}.f{field}", self.exp(sum))

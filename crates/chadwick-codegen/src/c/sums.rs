@@ -25,6 +25,22 @@ pub(super) fn name(id: SumId, layouts: &Layouts) -> String {
     format!("{}_{}_t", crate::emit::c_name(&layouts.get(id).name), id.0)
 }
 
+/// The constructor of a value.
+pub(super) fn tag(id: SumId, value: &str, layouts: &Layouts) -> String {
+    let sum = layouts.get(id);
+    match (sum.constructors.len(), sum.null_tag()) {
+        (1, _) => String::from("0"),
+        (2, Some(null)) => format!("({value} == NULL ? {null} : {})", 1 - null),
+        (_, Some(null)) => format!("({value} == NULL ? {null} : {value}->tag)"),
+        (_, None) => tag_place(id, value, layouts),
+    }
+}
+
+/// Where the constructor of a value stands that is not null.
+pub(super) fn tag_place(id: SumId, value: &str, layouts: &Layouts) -> String {
+    format!("{value}{}tag", if layouts.get(id).recursive { "->" } else { "." })
+}
+
 pub(super) fn array_name(elem: Elem, rank: usize, layouts: &Layouts) -> String {
     let elem = match elem {
         Elem::Prim(prim) => prim.name().to_owned(),
@@ -149,10 +165,9 @@ fn prototypes(id: SumId, layouts: &Layouts, out: &mut String) {
 /// Runs over the constructors; `field` gives the statement for one field.
 fn by_constructor(id: SumId, layouts: &Layouts, value: &str, out: &mut String, field: &dyn Fn(&Ty, &str) -> String) {
     let sum = layouts.get(id);
-    let access = if sum.recursive { "->" } else { "." };
     let choice = sum.constructors.len() > 1;
     if choice {
-        let _ = writeln!(out, "  switch ({value}{access}tag) {{");
+        let _ = writeln!(out, "  switch ({}) {{", tag(id, value, layouts));
     }
     for (tag, fields) in sum.constructors.iter().enumerate() {
         let statements: Vec<String> = fields
@@ -230,7 +245,7 @@ fn functions(id: SumId, layouts: &Layouts, out: &mut String) {
     add_to(id, layouts, out);
     // For the host
     let _ = writeln!(out, "static void write_{name}(cw_context *ctx, {name} x) {{");
-    let tag = if sum.constructors.len() > 1 { format!("x{access}tag") } else { String::from("0") };
+    let tag = tag(id, "x", layouts);
     let _ = writeln!(out, "  int32_t tag = {tag};\n  cw_write(ctx, &tag, sizeof tag);");
     by_constructor(id, layouts, "x", out, &|ty, field| {
         write_value(ty, &format!("x{access}{field}"), layouts, &mut Arrays::default())
@@ -260,8 +275,8 @@ fn add_to(id: SumId, layouts: &Layouts, out: &mut String) {
     let access = if sum.recursive { "->" } else { "." };
     let _ = writeln!(out, "static int add_to_{name}(cw_context *ctx, {name} *place, {name} x, int32_t site) {{");
     if sum.constructors.len() > 1 {
-        let _ =
-            writeln!(out, "  if ((*place){access}tag != x{access}tag) return cw_fail(ctx, site, CW_ADD_CONSTRUCTORS, 0, NULL);");
+        let (there, here) = (tag(id, "(*place)", layouts), tag(id, "x", layouts));
+        let _ = writeln!(out, "  if ({there} != {here}) return cw_fail(ctx, site, CW_ADD_CONSTRUCTORS, 0, NULL);");
     }
     if sum.recursive {
         let _ = writeln!(out, "  if (make_unique_{name}(ctx, place, site)) return 1;");

@@ -369,6 +369,11 @@ impl<'p> Emitter<'_, 'p> {
         let local = self.local(&name, Ty::Sum(id));
         let sum = self.shared.layouts.get(id);
         let (recursive, choices) = (sum.recursive, sum.constructors.len());
+        if sum.null_tag() == Some(tag as usize) {
+            self.push(Stm::Let(local, Exp::Null));
+            self.set(binder.var, Value::Sum(Exp::Local(local), id));
+            return;
+        }
         match recursive {
             true => {
                 let site = self.site();
