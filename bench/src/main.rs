@@ -1,7 +1,7 @@
 //! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
 //! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
-//! `--list` lists the workloads. Both sides run in turns, so that a busy machine slows both; times are minima.
+//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it. Both sides run in turns, so that a busy machine slows both; times are minima.
 
 use chadwick::compile::Engine;
 use chadwick::values::Value;
@@ -12,7 +12,7 @@ use chadwick_bench::workloads::{self, Workload};
 use chadwick_bench::{Result, difference, flat, home};
 use serde_json::json;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// How often the two sides take turns.
@@ -27,6 +27,8 @@ struct Options {
     seconds: f64,
     json: bool,
     list: bool,
+    /// The Python that runs JAX, in place of C.
+    jax: Option<String>,
 }
 
 /// One function on both sides, in milliseconds.
@@ -69,7 +71,8 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { names: Vec::new(), engine: Engine::Auto, threads: None, seconds: 0.5, json: false, list: false };
+    let mut options =
+        Options { names: Vec::new(), engine: Engine::Auto, threads: None, seconds: 0.5, json: false, list: false, jax: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
@@ -81,6 +84,7 @@ fn options() -> Result<Options> {
             }
             "--threads" => options.threads = Some(value()?.parse()?),
             "--seconds" => options.seconds = value()?.parse()?,
+            "--jax" => options.jax = Some(value()?),
             "--json" => options.json = true,
             "--list" => options.list = true,
             _ if argument.starts_with('-') => return Err(format!("unknown option {argument}").into()),
@@ -92,7 +96,12 @@ fn options() -> Result<Options> {
 
 fn run(options: &Options) -> Result<()> {
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
-    let workloads: Vec<Workload> = workloads::all().into_iter().filter(|workload| wanted(workload.name)).collect();
+    let expressed = options.jax.as_deref().map(reference::in_jax).transpose()?;
+    let has_reference = |name: &str| expressed.as_ref().is_none_or(|names| names.iter().any(|expressed| expressed == name));
+    let workloads: Vec<Workload> = workloads::all()
+        .into_iter()
+        .filter(|workload| wanted(workload.name) && has_reference(workload.reference_in(options.jax.is_some())))
+        .collect();
     if workloads.is_empty() {
         return Err("no workload has such a name; --list lists them".into());
     }
@@ -112,13 +121,17 @@ fn run(options: &Options) -> Result<()> {
         }
         rows.push(row);
     }
-    std::fs::remove_dir_all(directory)?;
+    if directory.exists() {
+        std::fs::remove_dir_all(directory)?;
+    }
     if options.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(as_json).collect();
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print_summary(&rows);
-        print_thesis(&rows);
+        if options.jax.is_none() {
+            print_thesis(&rows);
+        }
     }
     Ok(())
 }
@@ -137,9 +150,12 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     let peak = single.peak_memory() as f64 / f64::from(1 << 20);
     let primal_result = single.function("primal")?.call(&arguments)?;
     let (primal_result, gradient_result) = (flat(&primal_result), flat(&gradient_result));
-    let executable = reference::compile(workload.reference, &reference::FLAGS, directory)?;
+    let command = match &options.jax {
+        Some(python) => reference::jax(python, workload.reference_in(true)),
+        None => Command::new(reference::compile(workload.reference, &reference::FLAGS, directory)?),
+    };
     let lengths = [primal_result.len(), gradient_result.len()];
-    let mut reference = Reference::start(&executable, &workload.sizes, &arguments, lengths)?;
+    let mut reference = Reference::start(command, &workload.sizes, &arguments, lengths)?;
     for (which, entry, result) in [(Which::Primal, "primal", &primal_result), (Which::Gradient, "gradient", &gradient_result)] {
         let found = difference(result, &reference.run(which, 0.0)?.result);
         if found > TOLERANCE {
@@ -198,7 +214,8 @@ fn best(times: &[Time]) -> Time {
 fn print_head(options: &Options) {
     let parallel = options.threads.map_or(String::new(), |n| format!(" {n} threads |"));
     let line = if options.threads.is_some() { " --: |" } else { "" };
-    println!("| program | sizes | C ms | ours | ratio |{parallel} C gradient ms | ours | ratio |{parallel} peak MiB |");
+    let them = if options.jax.is_some() { "JAX" } else { "C" };
+    println!("| program | sizes | {them} ms | ours | ratio |{parallel} {them} gradient ms | ours | ratio |{parallel} peak MiB |");
     println!("| --- | --- | --: | --: | --: |{line} --: | --: | --: |{line} --: |");
 }
 

@@ -1,4 +1,5 @@
-//! References: compiled once by `cc`, then run as processes that time themselves (`reference/driver.c` says how they are spoken to).
+//! References: compiled once by `cc`, or programs in JAX; run as processes that time themselves (`reference/driver.c` says how they are spoken
+//! to).
 
 use crate::{Result, home};
 use chadwick::values::{Elements, Value};
@@ -52,10 +53,26 @@ pub fn compile(name: &str, flags: &[&str], directory: &Path) -> Result<PathBuf> 
     if status.success() { Ok(executable) } else { Err(format!("{name}.c does not compile").into()) }
 }
 
+/// How a program in JAX is started, by a Python that has it.
+pub fn jax(python: &str, name: &str) -> Command {
+    let mut command = Command::new(python);
+    command.arg(home().join("peers").join("jax_peer.py")).arg(name);
+    command
+}
+
+/// The programs that are there in JAX.
+pub fn in_jax(python: &str) -> Result<Vec<String>> {
+    let output = jax(python, "--list").output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect()),
+        false => Err(format!("`{python}` cannot run JAX: {}", String::from_utf8_lossy(&output.stderr).trim()).into()),
+    }
+}
+
 impl Reference {
     /// Starts a reference on some arguments; `lengths` are those of its two results.
-    pub fn start(executable: &Path, sizes: &[i64], arguments: &[Value], lengths: [usize; 2]) -> Result<Reference> {
-        let mut process = Command::new(executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    pub fn start(mut command: Command, sizes: &[i64], arguments: &[Value], lengths: [usize; 2]) -> Result<Reference> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(mut commands), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             return Err("no pipes".into());
         };

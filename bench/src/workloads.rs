@@ -30,6 +30,11 @@ impl Workload {
         Workload { name, program: name, reference: name, sizes, small, arguments, thesis: None }
     }
 
+    /// The name of the reference: C has one for what are two programs in JAX.
+    pub fn reference_in(&self, jax: bool) -> &'static str {
+        if jax { self.program } else { self.reference }
+    }
+
     fn thesis(self, nanoseconds: f64, problems: Problems) -> Workload {
         Workload { thesis: Some((nanoseconds, problems)), ..self }
     }

@@ -19,7 +19,8 @@ fn references_agree_with_programs() -> Result<()> {
         let primal = flat(&program.function("primal")?.call(&arguments)?);
         let gradient = flat(&program.function("gradient")?.call(&arguments)?);
         let executable = reference::compile(workload.reference, &["-O0", "-std=gnu11"], &directory)?;
-        let mut reference = Reference::start(&executable, &workload.small, &arguments, [primal.len(), gradient.len()])?;
+        let mut reference =
+            Reference::start(Command::new(&executable), &workload.small, &arguments, [primal.len(), gradient.len()])?;
         for (which, what, ours) in [(Which::Primal, "primal", primal), (Which::Gradient, "gradient", gradient)] {
             let theirs = reference.run(which, 0.0)?.result;
             let found = difference(&ours, &theirs);
