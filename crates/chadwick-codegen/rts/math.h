@@ -98,6 +98,73 @@ static inline double cw_tanh(double x) {
   return __builtin_copysign(t / (t + 2.0), x);
 }
 
+/* e^(x^2) erfc x (1 + 2 x) is smooth from zero to infinity: a polynomial of t = (x - 4) / (x + 4), interpolated at Chebyshev's points. */
+static inline double cw_erfc_positive(double x) {
+  /* Beyond 28 the result is zero. NaN is not beyond. */
+  double y = x > 28.0 ? 28.0 : x;
+  double t = (y - 4.0) / (y + 4.0);
+  double p = -0x1.246d137a7141bp-32;
+  p = __builtin_fma(p, t, 0x1.ffeb28f8a7c30p-31);
+  p = __builtin_fma(p, t, 0x1.b39ff8659b236p-29);
+  p = __builtin_fma(p, t, -0x1.a83c2ea8364c9p-27);
+  p = __builtin_fma(p, t, -0x1.613ab11aa87fdp-26);
+  p = __builtin_fma(p, t, 0x1.c8b87aa039fb6p-24);
+  p = __builtin_fma(p, t, 0x1.4cbb15f961e46p-24);
+  p = __builtin_fma(p, t, -0x1.b8d249727cce8p-21);
+  p = __builtin_fma(p, t, 0x1.3981051d34c77p-22);
+  p = __builtin_fma(p, t, 0x1.7ef6b7a31e6a9p-18);
+  p = __builtin_fma(p, t, -0x1.78861f18ee7b4p-17);
+  p = __builtin_fma(p, t, -0x1.995385e20c3b6p-16);
+  p = __builtin_fma(p, t, 0x1.3be04bf52bb5ap-13);
+  p = __builtin_fma(p, t, -0x1.a1df5db3b79f4p-13);
+  p = __builtin_fma(p, t, -0x1.8d4a9b00c7997p-11);
+  p = __builtin_fma(p, t, 0x1.49c672e0029c2p-8);
+  p = __builtin_fma(p, t, -0x1.0962388397d97p-6);
+  p = __builtin_fma(p, t, 0x1.3079edf51fc68p-5);
+  p = __builtin_fma(p, t, -0x1.0fb06dfe5229fp-4);
+  p = __builtin_fma(p, t, 0x1.7fee004e1e9dcp-4);
+  p = __builtin_fma(p, t, -0x1.9ddb23c3e8a22p-4);
+  p = __builtin_fma(p, t, 0x1.16ecefcfa4d42p-4);
+  p = __builtin_fma(p, t, 0x1.f7f5df66fd6c2p-7);
+  p = __builtin_fma(p, t, -0x1.1df1ad154a287p-3);
+  p = __builtin_fma(p, t, 0x1.3ba5916e9fd7fp+0);
+  /* What is lost of the square is put back. */
+  double square = y * y;
+  double e = cw_exp(-square);
+  e = __builtin_fma(-__builtin_fma(y, y, -square), e, e);
+  return e * (p / __builtin_fma(2.0, y, 1.0));
+}
+
+/* erf x / x for |x| < 1 is a polynomial of its square, interpolated up to one. */
+static inline double cw_erf_slope(double x) {
+  double z = __builtin_fabs(x) < 1.0 ? x * x : 1.0;
+  double p = 0x1.0613987edce0dp-34;
+  p = __builtin_fma(p, z, -0x1.38a4b8db8a7c5p-30);
+  p = __builtin_fma(p, z, 0x1.f7b72e5bcd4ffp-27);
+  p = __builtin_fma(p, z, -0x1.5f1f0634fb062p-23);
+  p = __builtin_fma(p, z, 0x1.b9df2954a9147p-20);
+  p = __builtin_fma(p, z, -0x1.f4d1e3a67dc3ep-17);
+  p = __builtin_fma(p, z, 0x1.f9a321dd3898cp-14);
+  p = __builtin_fma(p, z, -0x1.c02db3db06d60p-11);
+  p = __builtin_fma(p, z, 0x1.565bcd0dbc1adp-8);
+  p = __builtin_fma(p, z, -0x1.b82ce31284e9cp-6);
+  p = __builtin_fma(p, z, 0x1.ce2f21a042b32p-4);
+  p = __builtin_fma(p, z, -0x1.812746b0379e6p-2);
+  p = __builtin_fma(p, z, 0x1.20dd750429b6dp+0);
+  return p;
+}
+
+static inline double cw_erfc(double x) {
+  double y = __builtin_fabs(x), near = __builtin_fma(-x, cw_erf_slope(x), 1.0), far = cw_erfc_positive(y);
+  far = x < 0.0 ? 2.0 - far : far;
+  return y < 0.5 ? near : far;
+}
+
+static inline double cw_erf(double x) {
+  double y = __builtin_fabs(x), near = y * cw_erf_slope(x), far = 1.0 - cw_erfc_positive(y);
+  return __builtin_copysign(y < 1.0 ? near : far, x);
+}
+
 static inline float cw_expf(float x) { return (float)cw_exp(x); }
 static inline float cw_logf(float x) { return (float)cw_log(x); }
 static inline float cw_tanhf(float x) { return (float)cw_tanh(x); }

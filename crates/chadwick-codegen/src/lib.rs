@@ -102,9 +102,9 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
             break functions;
         }
     };
+    tiles::tile(&mut functions);
     let called: FxHashSet<usize> = calls.iter().flatten().copied().collect();
     functions.iter_mut().filter(|(number, _)| roots.contains(number) && !called.contains(number)).for_each(leave_memory);
-    tiles::tile(&mut functions);
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let lines = match config.profiled {
         true => laps::instrument(&mut functions, &roots, &recursive),

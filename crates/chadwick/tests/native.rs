@@ -91,8 +91,10 @@ fn distance(x: f64, y: f64) -> u64 {
 
 #[test]
 fn elementary_functions_are_accurate_everywhere() {
-    let source = "entry all [n] (x: [n]f64) = (map f64.exp x, map f64.log x, map f64.tanh x)";
-    let (_, compiled) = native(source, false);
+    let source = "
+entry all [n] (x: [n]f64) = (map f64.exp x, map f64.log x, map f64.tanh x)
+entry errors [n] (x: [n]f64) = (map f64.erf x, map f64.erfc x)";
+    let (interpreted, compiled) = native(source, false);
     let mut points = vec![0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::MIN];
     points.extend([709.78, 709.79, -745.1, -745.2, -708.4, 1.0, 19.06, -19.07, 22.0, 0.34657, 0.34658, 0.173_28]);
     let mut bits = 0x0123_4567_89ab_cdefu64;
@@ -113,6 +115,15 @@ fn elementary_functions_are_accurate_everywhere() {
     for (result, (function, allowed)) in results.iter().zip(functions) {
         for (x, y) in points.iter().zip(result.as_slice::<f64>().expect("floats")) {
             assert!(distance(*y, function(*x)) <= allowed, "at {x:e}: {y:e} instead of {:e}", function(*x));
+        }
+    }
+    points.extend((0..100_000).map(|at| f64::from(at) * 6e-4 - 30.0));
+    let errors = |program: &Program| program.function("errors").and_then(|function| function.call(&[points.clone().into()]));
+    let (found, wanted) = (errors(&compiled).expect("values"), errors(&interpreted).expect("values"));
+    for (name, found, wanted) in [("erf", &found[0], &wanted[0]), ("erfc", &found[1], &wanted[1])] {
+        let (found, wanted) = (found.as_slice::<f64>().expect("floats"), wanted.as_slice::<f64>().expect("floats"));
+        for (x, (y, right)) in points.iter().zip(found.iter().zip(wanted)) {
+            assert!(distance(*y, *right) <= 6, "{name} at {x:e}: {y:e} instead of {right:e}");
         }
     }
 }

@@ -161,15 +161,15 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         };
     }
     if let Some(number) = special(op) {
-        // Where the C library has one, `rts/math.h` says which of the two it is.
+        // Where there is a function in C, `rts/math.h` says which of the two it is.
         let library = match op {
             UnaryOp::Asinh => "asinh",
             UnaryOp::Acosh => "acosh",
             UnaryOp::Atanh => "atanh",
             UnaryOp::Gamma => "tgamma",
             UnaryOp::LogGamma => "lgamma",
-            UnaryOp::Erf => "erf",
-            UnaryOp::Erfc => "erfc",
+            UnaryOp::Erf => "cw_erf",
+            UnaryOp::Erfc => "cw_erfc",
             _ => return format!("(({ty})ctx->host.special({number}, (double){x}))"),
         };
         return format!("(({ty})cw_special({library}, {number}, (double){x}))");
