@@ -1,6 +1,6 @@
 //! The ways of doing reverse mode, one row each.
 
-use crate::chad::{self, ChadEngine, Cotangents, Definition};
+use crate::chad::{self, BothDirections, ChadEngine, Cotangents, Definition};
 use crate::context::Context;
 use crate::dual::{DualEngine, Rung};
 use crate::dual_arrays::{self, DualArraysEngine};
@@ -63,7 +63,7 @@ impl ReverseMode {
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
             ReverseMode::ChadFast => None,
-            ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
+            ReverseMode::ChadDefinition(definition) => Some(Box::new(BothDirections::new(definition))),
             ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
             ReverseMode::DualArrays => Some(Box::new(DualArraysEngine)),
@@ -84,4 +84,21 @@ pub(crate) trait ReverseEngine {
     fn takes_functions(&self) -> bool {
         false
     }
+
+    /// A forward mode of its own; the others share one.
+    fn forward(&mut self) -> Option<&mut dyn ForwardEngine> {
+        None
+    }
+}
+
+/// Forward mode from Core to Core.
+pub(crate) trait ForwardEngine {
+    /// Emits the function at its arguments and its tangents; returns the results and their tangents.
+    fn jvp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// The same for many seeds, with one primal run.
+    fn jmp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// Whether functions that are values have derivatives.
+    fn takes_functions(&self) -> bool;
 }

@@ -123,6 +123,134 @@ fn the_worked_examples_have_the_derivatives_of_the_papers() {
     }
 }
 
+/// The definition forwards: a program with an entry point `f`, arguments, and the tangents it must give.
+fn forward_examples() -> Vec<(&'static str, Vec<Value>, Vec<f64>)> {
+    let (x, z) = (0.5f64, 0.5f64);
+    vec![
+        // E1, E2, E2b to E2d of the papers' examples.
+        ("entry f (a: f64) = jvp (\\a -> let b = (a, 2 * a) in b.0 + b.1) a 1", vec![7.0.into()], vec![3.0]),
+        (
+            "entry f (x: f64) = jvp2 (\\x -> let y = 2 * x let z = x * y in (y, z, f64.cos z)) x 1",
+            vec![x.into()],
+            vec![1.0, z, z.cos(), 2.0, 4.0 * x, -4.0 * x * z.sin()],
+        ),
+        (
+            "entry f (a: f64) (b: f64) (c: f64) (d: f64) =
+               jvp (\\(a, b, c, d) -> f64.sin ((a * d + 2 * b) * c + d)) (a, b, c, d) (1, 10, 100, 1000)",
+            vec![0.5.into(), (-0.3).into(), 1.2.into(), 0.8.into()],
+            vec![0.813_364_906_594_602 + 20.334_122_664_865_05 - 16.945_102_220_720_9 + 1_355.608_177_657_67],
+        ),
+        ("entry f (x: f64) = jvp (\\x -> map (\\z -> x * z + 1) (replicate 3 x)) x 1", vec![1.5.into()], vec![3.0; 3]),
+        (
+            "entry f (x: f64) (ys: []f64) = jvp (\\(x, ys) -> f64.sum (map (\\u -> x * u) ys)) (x, ys) (1, map (const 10) ys)",
+            vec![3.0.into(), vec![1.0, 2.0, 4.0].into()],
+            vec![7.0 + 90.0],
+        ),
+        // E3 and E4; functions in data, returned, applied to functions; one that is made outside of the derivative.
+        (
+            "entry f (a: f64) = jvp (\\a -> let h = if a > 0 then (\\v -> a * v) else (\\v -> v) in h a + h (3 * a)) a 1",
+            vec![2.0.into()],
+            vec![16.0],
+        ),
+        (
+            "entry f (x: f64) = jvp2 (\\x -> let g = if x > 0 then (\\y -> y + 1) else (\\y -> y)
+                                             let h = let z = x * x in if x > 0 then (\\y -> z * y) else (\\y -> y)
+                                             in g (2 * x) + h (x + 1)) x 1",
+            vec![1.5.into()],
+            vec![9.625, 11.75],
+        ),
+        (
+            "def twice (g: f64 -> f64) (x: f64): f64 = g (g x)
+             entry f (x: f64) =
+               jvp (\\x -> let scale = \\k -> if k > 0 then (\\y -> k * x * y) else (\\y -> y)
+                           let pair = (scale 2, scale 3)
+                           in twice pair.0 (pair.1 x)) x 1",
+            vec![1.5.into()],
+            vec![48.0 * 1.5f64.powi(3)],
+        ),
+        (
+            "entry f (x: f64) =
+               jvp (\\x -> let gs: [](#box (f64 -> f64)) = map (\\i -> #box (\\y -> x * y * f64.i64 i)) (iota 3)
+                           in f64.sum (map (\\g -> match g case #box g -> g (x * x)) gs)) x 1",
+            vec![2.0.into()],
+            vec![3.0 * 12.0],
+        ),
+        (
+            "def pick (k: i64): f64 -> f64 = if k > 0 then (\\y -> y * y) else (\\y -> y)
+             entry f (k: i64) (x: f64) = let g = pick k in jvp (\\x -> g (g x)) x 1",
+            vec![1i64.into(), 2.0.into()],
+            vec![32.0],
+        ),
+        // Rules of the program's own; one for reverse mode says nothing here.
+        ("entry f (x: f64) = jvp (\\x -> with_jvp (\\x -> x * x) (\\x t -> 7 * x * t) x) x 2", vec![3.0.into()], vec![42.0]),
+        ("entry f (x: f64) = jvp (\\x -> with_vjp (\\x -> x * x) (\\_ _ -> 0) x) x 2", vec![3.0.into()], vec![12.0]),
+        // E13, and the other forms on arrays.
+        (
+            "entry f (xs: []f64) = jvp (reduce (*) 1) xs [1, 10, 100, 1000]",
+            vec![vec![1.0, 2.0, 3.0, 4.0].into()],
+            vec![24.0 + 120.0 + 800.0 + 6000.0],
+        ),
+        (
+            "entry f (xs: []f64) = jvp (\\xs -> let ys = scan (*) 1 xs
+               let zs = reduce_by_index (replicate 2 0) (+) 0 (map (% 2) (indices xs)) ys in zs[0] * zs[1]) xs [1, 0, 0]",
+            vec![vec![2.0, 3.0, 4.0].into()],
+            vec![156.0],
+        ),
+        (
+            "entry f (xs: [3]f64) = jvp (\\xs -> let ys = copy xs with [1] = xs[0] * xs[2]
+               let zs = scatter (copy ys) [2, 7] [ys[0], 1] in concat (transpose [zs, xs])[2] (reverse ys)) xs [1, 10, 100]",
+            vec![vec![2.0, 3.0, 4.0].into()],
+            vec![1.0, 100.0, 100.0, 204.0, 1.0],
+        ),
+        (
+            "type shape = #disk f64 | #box f64 f64
+             def area (s: shape): f64 = match s case #disk r -> r * r case #box a b -> a * b
+             entry f (a: f64) (b: f64) = jvp area (#box a b) (#box 1 10)",
+            vec![3.0.into(), 4.0.into()],
+            vec![34.0],
+        ),
+        (
+            "type rec list = #nil | #cons f64 list
+             def total (l: list): f64 = match l case #nil -> 0 case #cons x rest -> x * x + total rest
+             def make (n: i64) (x: f64): list = loop l: list = #nil for i < n do #cons (x * f64.i64 i) l
+             entry f (x: f64) = jvp (\\x -> total (make 5 x)) x 1",
+            vec![2.0.into()],
+            vec![120.0],
+        ),
+        (
+            "def power (n: i64) (x: f64): f64 = if n == 0 then 1 else x * power (n - 1) x
+             entry f (x: f64) = jvp (power 5) x 1",
+            vec![2.0.into()],
+            vec![80.0],
+        ),
+        ("entry f (x: f64) = jvp (\\x -> let s = f64.sqrt x in if x > 0 then s else 0) x 1", vec![0.0.into()], vec![0.0]),
+        ("entry f (x: f64) = jvp (\\x -> jvp (\\x -> x * x * x) x 1) x 1", vec![2.0.into()], vec![12.0]),
+        ("entry f (x: f64) = jvp (\\x -> loop y = x while y < 100 do y * x) x 1", vec![3.0.into()], vec![405.0]),
+        ("entry f (x: f64) = jvp (\\x -> x * (#[recompute] (f64.exp x))) x 1", vec![0.0.into()], vec![1.0]),
+        (
+            "entry f (x: f64) = jvp (\\x -> let (a, b) = par (x * x) (f64.exp x) in a * b) x 1",
+            vec![1.0.into()],
+            vec![3.0 * 1f64.exp()],
+        ),
+        (
+            "entry f (xs: [2]f64) = flatten (jmp (\\(x: [2]f64) -> [x[0] * x[1], x[0] * x[0]]) xs [[1, 0], [0, 1]])",
+            vec![vec![2.0, 3.0].into()],
+            vec![3.0, 4.0, 2.0, 0.0],
+        ),
+    ]
+}
+
+#[test]
+fn tangents_by_definition_are_those_of_the_papers() {
+    for (text, args, wanted) in forward_examples() {
+        let program = source(text);
+        for engine in [ENGINES[0], ENGINES[3]] {
+            let (found, _) = run(&by(&program, engine), "f", &args);
+            assert_near(&found, &wanted, &format!("{engine:?} on {text}"));
+        }
+    }
+}
+
 /// E12: functions nested `n` deep, each of which calls the one inside it; the innermost applies an operation. A condition keeps them from
 /// being unfolded.
 fn nested_functions(n: usize, operation: &str) -> String {

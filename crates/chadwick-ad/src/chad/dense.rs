@@ -1,7 +1,8 @@
-//! Cotangents as the definition has them: of the form of their value, which says how long arrays are and which constructor it has (the papers'
+//! Cotangents and tangents as the definition has them: of the form of their value, which says how long arrays are and which constructor it has (the papers'
 //! dependent types, checked when they meet). A backpropagator gives the cotangents of the whole environment, and a sum of two environments adds
 //! each of their parts.
 
+use super::Direction;
 use super::meaning::{
     BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
 };
@@ -9,8 +10,8 @@ use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
-    Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, MessagePart, Op,
-    Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
+    Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, Lambda,
+    MessagePart, Op, Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -28,6 +29,7 @@ pub enum Scalars {
 #[derive(Default)]
 pub struct Dense {
     scalars: Scalars,
+    direction: Direction,
     primal_types: FxHashMap<TypeId, TypeId>,
     cotangent_types: FxHashMap<TypeId, TypeId>,
     bags: FxHashMap<Type, TypeId>,
@@ -45,8 +47,8 @@ enum Side {
 }
 
 impl Dense {
-    pub fn new(scalars: Scalars) -> Dense {
-        Dense { scalars, ..Dense::default() }
+    pub fn new(scalars: Scalars, direction: Direction) -> Dense {
+        Dense { scalars, direction, ..Dense::default() }
     }
 
     fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
@@ -83,7 +85,10 @@ impl Dense {
             }
             Type::Function(function) => match side {
                 Side::Primal => self.primal_function(context, function),
-                Side::Cotangent => self.bag(context, &ty, function),
+                Side::Cotangent => match self.direction {
+                    Direction::Reverse => self.bag(context, &ty, function),
+                    Direction::Forward => self.power(context, function),
+                },
             },
             other => other.clone(),
         }
@@ -102,14 +107,41 @@ impl Dense {
         carrying.into_iter().map(|ty| self.mapped(context, ty, Side::Cotangent)).collect()
     }
 
-    /// `D1[σ → τ] = D1[σ] → D1[τ] × (D2[τ] → D2[σ])`
+    /// `D1[σ → τ] = D1[σ] → D1[τ] × (D2[τ] → D2[σ])`, or `D1[σ] → D1[τ] × (D2[σ] → D2[τ])`
     fn primal_function(&mut self, context: &mut Context, function: &FunctionType) -> Type {
         let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         let mut results: Vec<Type> = function.results.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
-        let back =
-            FunctionType { params: self.carrying(context, &function.results), results: self.carrying(context, &function.params) };
-        results.push(Type::Function(back.into()));
+        let [of_results, of_params] = [&function.results, &function.params].map(|types| self.carrying(context, types));
+        let derivative = match self.direction {
+            Direction::Reverse => FunctionType { params: of_results, results: of_params },
+            Direction::Forward => FunctionType { params: of_params, results: of_results },
+        };
+        results.push(Type::Function(derivative.into()));
         Type::Function(FunctionType { params, results }.into())
+    }
+
+    /// `D2[σ → τ] = D1[σ] → D2[τ]`
+    fn power(&mut self, context: &mut Context, function: &FunctionType) -> Type {
+        let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
+        let results = self.carrying(context, &function.results);
+        Type::Function(FunctionType { params, results }.into())
+    }
+
+    /// A tangent of a function: `make` gives the tangents of its results at arguments.
+    fn pointwise(
+        &mut self,
+        context: &mut Context,
+        function: &FunctionType,
+        span: Span,
+        make: impl FnOnce(&mut Self, &mut Context, Vec<Atom>) -> Vec<Atom>,
+    ) -> Atom {
+        let types: Vec<Type> = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
+        let params: Vec<Binder> = types.into_iter().map(|ty| context.fresh("x", ty)).collect();
+        let results = self.carrying(context, &function.results);
+        context.b.push_block();
+        let tangents = make(self, context, params.iter().map(|param| Atom::Var(param.var)).collect());
+        let body = context.b.pop_block(tangents);
+        context.emit_one(Op::Closure(Lambda { params, results, body }), span)
     }
 
     /// `D2[σ → τ]`: bags of pairs of `D1[σ]` and `D2[τ]`.
@@ -178,7 +210,7 @@ impl Dense {
             }
             let results = context.construct(&cotangent_type, tag, args, span);
             let same = Arm { tag, binders: other, body: context.b.pop_block(results) };
-            let otherwise = (all.len() > 1).then(|| mismatch(context, vec![left.clone()], span));
+            let otherwise = (all.len() > 1).then(|| mismatch(context, self.direction.word(), vec![left.clone()], span));
             let op = Op::Match { scrutinee: right.clone(), arms: vec![same], otherwise };
             let results = context.b.push(op, vec![cotangent_type.clone()], span);
             arms.push(Arm { tag, binders: own, body: context.b.pop_block(results) });
@@ -218,9 +250,9 @@ fn new_type(context: &mut Context, name: Name) -> TypeId {
 }
 
 /// A block that fails, since the constructors of two values differ that must not.
-pub fn mismatch(context: &mut Context, results: Vec<Atom>, span: Span) -> Block {
+pub fn mismatch(context: &mut Context, word: &str, results: Vec<Atom>, span: Span) -> Block {
     context.b.push_block();
-    let text = String::from("a cotangent has another constructor than the value it belongs to");
+    let text = format!("a {word} has another constructor than the value it belongs to");
     let op = Op::Assert { condition: Atom::bool(false), message: vec![MessagePart::Text(text)] };
     context.b.push(op, Vec::new(), span);
     context.b.pop_block(results)
@@ -277,6 +309,14 @@ impl Meaning for Dense {
                 let body = context.b.pop_block(vec![element]);
                 context.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
             }
+            Type::Function(function) if self.direction == Direction::Forward => {
+                self.pointwise(context, function, span, |this, context, args| {
+                    let values = context.emit(Op::Apply { function: primal.clone(), args }, span);
+                    let pairs = function.results.iter().zip(values);
+                    let carrying: Vec<(&Type, Atom)> = pairs.filter(|(ty, _)| has_cotangent(context, ty)).collect();
+                    carrying.into_iter().map(|(ty, value)| this.zero(context, &value, ty, span)).collect()
+                })
+            }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
                 context.construct(&bag, BAG_NONE, Vec::new(), span).swap_remove(0)
@@ -308,6 +348,15 @@ impl Meaning for Dense {
                 let sum = self.plus(context, &element, a, b, span);
                 let body = context.b.pop_block(vec![sum]);
                 context.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
+            }
+            Type::Function(function) if self.direction == Direction::Forward => {
+                self.pointwise(context, function, span, |this, context, args| {
+                    let [left, right] =
+                        [left, right].map(|function| context.emit(Op::Apply { function, args: args.clone() }, span));
+                    let carrying: Vec<&Type> = function.results.iter().filter(|ty| has_cotangent(context, ty)).collect();
+                    let all = carrying.into_iter().zip(left.into_iter().zip(right));
+                    all.map(|(ty, (left, right))| this.plus(context, ty, left, right, span)).collect()
+                })
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
@@ -397,7 +446,7 @@ impl Meaning for Dense {
             context.b.push_block();
             let zeros = fields.iter().map(|field| self.zero(context, &field.primal, &field.ty, span)).collect();
             let block = context.b.pop_block(zeros);
-            let fails = mismatch(context, Vec::new(), span);
+            let fails = mismatch(context, self.direction.word(), Vec::new(), span);
             Block { statements: [fails.statements, block.statements].concat(), results: block.results }
         });
         let arms = vec![Arm { tag, binders, body }];

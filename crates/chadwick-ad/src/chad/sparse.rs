@@ -143,7 +143,7 @@ impl Sparse {
             let results = context.construct(&cotangent, tag, args, span);
             let both = Arm { tag, binders: other, body: context.b.pop_block(results) };
             let zero = Arm { tag: ZERO, binders: Vec::new(), body: same(left) };
-            let otherwise = (all.len() > 1).then(|| mismatch(context, vec![left.clone()], span));
+            let otherwise = (all.len() > 1).then(|| mismatch(context, "cotangent", vec![left.clone()], span));
             let op = Op::Match { scrutinee: right.clone(), arms: vec![zero, both], otherwise };
             let results = context.b.push(op, vec![cotangent.clone()], span);
             arms.push(Arm { tag, binders: own, body: context.b.pop_block(results) });
@@ -248,7 +248,7 @@ impl Meaning for Sparse {
         let nothing = Arm { tag: ZERO, binders: Vec::new(), body: zeros(context) };
         let otherwise = (made.len() > 2).then(|| {
             let zeros = zeros(context);
-            let fails = mismatch(context, Vec::new(), span);
+            let fails = mismatch(context, "cotangent", Vec::new(), span);
             Block { statements: [fails.statements, zeros.statements].concat(), results: zeros.results }
         });
         let arms = vec![nothing, Arm { tag: tag + 1, binders, body }];
