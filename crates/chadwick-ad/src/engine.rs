@@ -35,16 +35,23 @@ impl ReverseMode {
         )
     }
 
+    /// Whether the functions that it makes become data behind it, so that there is native code.
+    pub fn ends_without_functions(self) -> bool {
+        self == ReverseMode::ChadEfficient(Cotangents::InTasks)
+    }
+
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
     pub fn keeps_functions(self, program: &Program) -> bool {
         matches!(self, ReverseMode::ChadDefinition(_)) && chad::functions_are_local(program)
     }
 
-    /// Makes readable what the engine made, if that is wished.
-    pub fn simplify(self, program: &mut Program) {
-        if self == ReverseMode::ChadDefinition(Definition::Simplified) {
+    /// Makes readable what the engine made, if that is wished; says whether it did.
+    pub fn simplify(self, program: &mut Program) -> bool {
+        let is_wished = self == ReverseMode::ChadDefinition(Definition::Simplified);
+        if is_wished {
             chad::simplify(program);
         }
+        is_wished
     }
 
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
@@ -57,7 +64,8 @@ impl ReverseMode {
             ReverseMode::DualArrays => return Some(dual_arrays::in_notation(prepared)),
             ReverseMode::LinearMaps => return Some(linear_maps::in_notation(prepared)),
         };
-        Some(in_notation(prepared, style))
+        // Who has no forward mode of its own has no notation for it.
+        Some(in_notation(prepared, style)).filter(|text| !text.is_empty())
     }
 
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {

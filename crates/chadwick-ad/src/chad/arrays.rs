@@ -44,11 +44,20 @@ impl Chad<'_, '_> {
                     .zip(cotangents)
                     .map(|(ty, own)| this.engine.meaning.elements(this.context, ty, own.clone(), &size, span))
                     .collect();
-                let (state, _) = this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
+                let call = |this: &mut Self, at: Atom, state| {
                     let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
                     let backpropagator = this.element(&derivatives, &at, span);
-                    this.scoped(state, &backpropagator, args, &[], span)
-                });
+                    this.scoped(state, &backpropagator, args, &[], span).0
+                };
+                let state = match this.engine.meaning.has_tasks() {
+                    true => this.in_stretches(size, state, span, call),
+                    false => {
+                        this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
+                            (call(this, at, state), Vec::new())
+                        })
+                        .0
+                    }
+                };
                 state.unwrap_or_default()
             };
             let Some(condition) = absent else { return Some(all(this, state)) };

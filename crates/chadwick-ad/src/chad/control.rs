@@ -351,14 +351,14 @@ impl Chad<'_, '_> {
         let (right, left) = (blocks.pop().unwrap_or_default(), blocks.pop().unwrap_or_default());
         self.push(binders, Op::Par { left, right }, span);
         Some(match self.engine.direction {
-            Direction::Reverse => self.backpropagator(&counts.concat(), span, |this, cotangents, mut state| {
-                let mut rest = cotangents;
-                for (backpropagator, own) in derivatives.iter().zip(&counts) {
-                    let (own, others) = rest.split_at(own.len());
-                    state = this.scoped(state, backpropagator, own.to_vec(), &[], span).0;
-                    rest = others;
+            Direction::Reverse => self.backpropagator(&counts.concat(), span, |this, cotangents, state| {
+                let (left, right) = cotangents.split_at(counts[0].len());
+                match this.engine.meaning.has_tasks() {
+                    true => this.side_by_side(state, &derivatives, [left, right], span),
+                    false => derivatives.iter().zip([left, right]).fold(state, |state, (backpropagator, own)| {
+                        this.scoped(state, backpropagator, own.to_vec(), &[], span).0
+                    }),
                 }
-                state
             }),
             Direction::Forward => self.pushforward(&counts.concat(), span, |this| {
                 derivatives.iter().flat_map(|derivative| this.pushed(derivative, Vec::new(), span)).collect()

@@ -6,6 +6,7 @@ use super::Direction;
 use super::meaning::{
     BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
 };
+use super::monoids::Monoid;
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
@@ -16,27 +17,18 @@ use chadwick_core::{
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
 
-/// What the cotangent of a number is. CHAD asks only for zero and addition, so any commutative monoid will do.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Scalars {
-    /// A number of the same type.
-    #[default]
-    Numbers,
-    /// Whether it matters: the derivative over truth values.
-    Dependencies,
-}
-
 #[derive(Default)]
 pub struct Dense {
-    scalars: Scalars,
+    /// What the cotangents of numbers are; numbers of the same type if nothing else.
+    monoid: Option<&'static Monoid>,
     direction: Direction,
     primal_types: FxHashMap<TypeId, TypeId>,
     cotangent_types: FxHashMap<TypeId, TypeId>,
     bags: FxHashMap<Type, TypeId>,
     zeros: FxHashMap<Type, FunctionId>,
     sums: FxHashMap<Type, FunctionId>,
-    pub(super) truths: FxHashMap<Type, FunctionId>,
-    pub(super) ones: FxHashMap<Type, FunctionId>,
+    pub(super) to_elements: FxHashMap<Type, FunctionId>,
+    pub(super) to_numbers: FxHashMap<Type, FunctionId>,
 }
 
 /// Which of the two type maps.
@@ -47,19 +39,24 @@ enum Side {
 }
 
 impl Dense {
-    pub fn new(scalars: Scalars, direction: Direction) -> Dense {
-        Dense { scalars, direction, ..Dense::default() }
+    pub fn new(monoid: Option<&'static Monoid>, direction: Direction) -> Dense {
+        Dense { monoid, direction, ..Dense::default() }
     }
 
     fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
         let ty = sizeless(ty);
-        let changes_numbers = self.scalars != Scalars::Numbers && matches!(side, Side::Cotangent);
-        if !changes_numbers && !has_functions(context.program(), &ty) {
+        let monoid = self.monoid.filter(|_| matches!(side, Side::Cotangent));
+        if monoid.is_none() && !has_functions(context.program(), &ty) {
             return ty;
         }
+        match (&ty, monoid) {
+            (Type::Prim(_), Some(monoid)) => return Type::Prim(monoid.prim),
+            (Type::Array(ArrayType { element: Element::Prim(_), dims }), Some(monoid)) => {
+                return Type::Prim(monoid.prim).array(dims.clone());
+            }
+            _ => {}
+        }
         match &ty {
-            Type::Prim(_) => Type::BOOL,
-            Type::Array(ArrayType { element: Element::Prim(_), dims }) => Type::BOOL.array(dims.clone()),
             Type::Array(ArrayType { element: Element::Boxed(element), dims }) => {
                 let element = Element::Boxed(self.mapped(context, element, side).into());
                 Type::Array(ArrayType { element, dims: dims.clone() })
@@ -222,10 +219,7 @@ impl Dense {
     }
 
     fn zero_number(&self, prim: Prim) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => Atom::Const(Const::zero(prim)),
-            Scalars::Dependencies => Atom::bool(false),
-        }
+        Atom::Const(self.monoid.map_or(Const::zero(prim), |monoid| monoid.zero))
     }
 
     fn both(&mut self, context: &mut Context, ty: &Type) -> (Type, Type) {
@@ -334,11 +328,8 @@ impl Meaning for Dense {
         }
         match ty {
             Type::Prim(prim) => {
-                let op = match self.scalars {
-                    Scalars::Numbers => PrimOp::Binary(BinaryOp::Add, *prim),
-                    Scalars::Dependencies => PrimOp::Binary(BinaryOp::Or, Prim::Bool),
-                };
-                context.prim(op, vec![left, right], span)
+                let (plus, prim) = self.monoid.map_or((BinaryOp::Add, *prim), |monoid| (monoid.plus, monoid.prim));
+                context.prim(PrimOp::Binary(plus, prim), vec![left, right], span)
             }
             Type::Array(array) => {
                 let element = array.element.as_type().unwrap_or(Type::BOOL);
@@ -378,14 +369,14 @@ impl Meaning for Dense {
         to: Prim,
         span: Span,
     ) -> Option<Atom> {
-        match self.scalars {
-            Scalars::Numbers => context.pass(derivative, cotangent, applied, to, span),
-            Scalars::Dependencies => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
+        match self.monoid {
+            None => context.pass(derivative, cotangent, applied, to, span),
+            Some(_) => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
         }
     }
 
     fn uses_rules(&self) -> bool {
-        self.scalars == Scalars::Numbers
+        self.monoid.is_none()
     }
 
     fn embed(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], part: Atom, span: Span) -> Atom {
@@ -460,16 +451,16 @@ impl Meaning for Dense {
     }
 
     fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => value,
-            Scalars::Dependencies => self.truths(context, value, ty, span),
+        match self.monoid {
+            None => value,
+            Some(monoid) => self.elements_of(context, monoid, value, ty, span),
         }
     }
 
     fn in_full(&mut self, context: &mut Context, cotangent: Atom, _: &Atom, ty: &Type, span: Span) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => cotangent,
-            Scalars::Dependencies => self.ones(context, cotangent, ty, span),
+        match self.monoid {
+            None => cotangent,
+            Some(monoid) => self.numbers_of(context, monoid, cotangent, ty, span),
         }
     }
 

@@ -18,14 +18,15 @@ mod bags;
 mod calls;
 mod control;
 mod dense;
-mod dependencies;
 mod environment;
 mod functions;
 mod meaning;
+mod monoids;
 mod rules;
 mod simplify;
 mod sparse;
 mod tangents;
+mod tasks;
 mod trees;
 
 pub use environment::Cotangents;
@@ -36,7 +37,6 @@ use crate::engine::{ForwardEngine, ReverseEngine};
 use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Type, Var};
 use chadwick_source::Span;
-use dense::Scalars;
 use meaning::{Meaning, has_functions};
 use rules::Chad;
 use rustc_hash::FxHashMap;
@@ -48,8 +48,11 @@ pub enum Definition {
     Plain,
     /// Made readable afterwards.
     Simplified,
-    /// With truth values for numbers: which inputs matter for the results whose seed is not zero.
+    /// With truth values for cotangents of numbers: which inputs matter for the results whose seed is not zero.
     Dependencies,
+    /// With sets for cotangents of numbers: for which results an input matters. The bits of a seed are labels, and those of a cotangent the labels
+    /// of all results on which it has an influence.
+    Provenance,
 }
 
 /// Which way derivatives go.
@@ -80,16 +83,17 @@ pub(crate) struct ChadEngine {
 
 impl ChadEngine {
     fn definition(definition: Definition, direction: Direction) -> ChadEngine {
-        let scalars = match definition {
-            Definition::Plain | Definition::Simplified => Scalars::Numbers,
-            Definition::Dependencies => Scalars::Dependencies,
+        let monoid = match definition {
+            Definition::Plain | Definition::Simplified => None,
+            Definition::Dependencies => Some(&monoids::TRUTHS),
+            Definition::Provenance => Some(&monoids::LABELS),
         };
-        ChadEngine { direction, meaning: Box::new(dense::Dense::new(scalars, direction)), functions: FxHashMap::default() }
+        ChadEngine { direction, meaning: Box::new(dense::Dense::new(monoid, direction)), functions: FxHashMap::default() }
     }
 
     /// Efficient CHAD, which has no forward mode of its own.
     pub fn efficient(cotangents: Cotangents) -> ChadEngine {
-        let meaning = Box::new(sparse::Sparse::new(cotangents.environment()));
+        let meaning = Box::new(sparse::Sparse::new(cotangents));
         ChadEngine { direction: Direction::Reverse, meaning, functions: FxHashMap::default() }
     }
 
