@@ -3,7 +3,7 @@
 //!
 //! A function that does nothing but give a function is one of the arguments of both: a partial application does no work.
 
-use super::{Rules, Unfolding, Uses};
+use super::{Rules, Unfolding};
 use chadwick_core::typing::lambda_type;
 use chadwick_core::visit::{Copier, op_free_variables};
 use chadwick_core::{Atom, Binder, Block, Lambda, Op, Statement, Var};
@@ -48,16 +48,10 @@ impl Unfolding<'_> {
     fn uncurry(&mut self, binders: &[Binder], mut lambda: Lambda) -> Result<(Binder, Lambda), Lambda> {
         let [binder] = binders else { return Err(lambda) };
         let given = self.uses.applications.get(&binder.var);
-        let is_called = |uses: &Uses| {
-            uses.is_only_called(binder.var) && given.is_some_and(|given| given.iter().all(|it| uses.is_only_called(*it)))
-        };
-        match lambda.body.statements.as_slice() {
-            [Statement { binders: own, op: Op::Closure(_), .. }]
-                if self.rules == Rules::All
-                    && is_called(&self.uses)
-                    && matches!((own.as_slice(), lambda.body.results.as_slice()),
-                    ([own], [Atom::Var(result)]) if own.var == *result) => {}
-            _ => return Err(lambda),
+        let is_called = self.uses.is_only_called(binder.var)
+            && given.is_some_and(|given| given.iter().all(|given| self.uses.is_only_called(*given)));
+        if self.rules != Rules::All || !is_called || !gives_a_function(&lambda.body) {
+            return Err(lambda);
         }
         let Some(Statement { op: Op::Closure(inner), .. }) = lambda.body.statements.pop() else { return Err(lambda) };
         let params = [lambda.params, inner.params].concat();
@@ -87,6 +81,14 @@ impl Unfolding<'_> {
             let op = Op::Apply { function: Atom::Var(function), args };
             statements.push(Statement { binders, op, span });
         }
+    }
+}
+
+/// Whether a block does nothing but make the function that it gives.
+fn gives_a_function(block: &Block) -> bool {
+    match (block.statements.as_slice(), block.results.as_slice()) {
+        ([Statement { binders, op: Op::Closure(_), .. }], [Atom::Var(result)]) => binders.iter().any(|own| own.var == *result),
+        _ => false,
     }
 }
 
