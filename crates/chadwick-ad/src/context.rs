@@ -69,8 +69,8 @@ impl<'p> Context<'p> {
     }
 
     /// The variables in a block on which one of the outputs depends.
-    pub fn useful_variables(&mut self, block: &Block, outputs: impl IntoIterator<Item = Var>) -> FxHashSet<Var> {
-        self.flows.useful_variables(self.b.program(), block, outputs, true)
+    pub fn useful_variables(&mut self, block: &Block, outputs: impl IntoIterator<Item = Var>, reverse: bool) -> FxHashSet<Var> {
+        self.flows.useful_variables(self.b.program(), block, outputs, reverse)
     }
 
     /// Which results of a function are active, given which arguments are.

@@ -1,6 +1,6 @@
 //! The ways of doing reverse mode, one row each.
 
-use crate::chad::{self, ChadEngine, Cotangents, Definition};
+use crate::chad::{self, BothDirections, ChadEngine, Cotangents, Definition};
 use crate::context::Context;
 use crate::dual::{DualEngine, Rung};
 use crate::dual_arrays::{self, DualArraysEngine};
@@ -35,16 +35,23 @@ impl ReverseMode {
         )
     }
 
+    /// Whether the functions that it makes become data behind it, so that there is native code.
+    pub fn ends_without_functions(self) -> bool {
+        self == ReverseMode::ChadEfficient(Cotangents::InTasks)
+    }
+
     /// Whether functions that are values stay so in a program; otherwise they must be data before derivatives are expanded.
     pub fn keeps_functions(self, program: &Program) -> bool {
         matches!(self, ReverseMode::ChadDefinition(_)) && chad::functions_are_local(program)
     }
 
-    /// Makes readable what the engine made, if that is wished.
-    pub fn simplify(self, program: &mut Program) {
-        if self == ReverseMode::ChadDefinition(Definition::Simplified) {
+    /// Makes readable what the engine made, if that is wished; says whether it did.
+    pub fn simplify(self, program: &mut Program) -> bool {
+        let is_wished = self == ReverseMode::ChadDefinition(Definition::Simplified);
+        if is_wished {
             chad::simplify(program);
         }
+        is_wished
     }
 
     /// The derivatives of a prepared program in the notation of the paper, if it has one of its own.
@@ -57,13 +64,14 @@ impl ReverseMode {
             ReverseMode::DualArrays => return Some(dual_arrays::in_notation(prepared)),
             ReverseMode::LinearMaps => return Some(linear_maps::in_notation(prepared)),
         };
-        Some(in_notation(prepared, style))
+        // Who has no forward mode of its own has no notation for it.
+        Some(in_notation(prepared, style)).filter(|text| !text.is_empty())
     }
 
     pub(crate) fn engine(self) -> Option<Box<dyn ReverseEngine>> {
         match self {
             ReverseMode::ChadFast => None,
-            ReverseMode::ChadDefinition(definition) => Some(Box::new(ChadEngine::definition(definition))),
+            ReverseMode::ChadDefinition(definition) => Some(Box::new(BothDirections::new(definition))),
             ReverseMode::ChadEfficient(cotangents) => Some(Box::new(ChadEngine::efficient(cotangents))),
             ReverseMode::Dual(rung) => Some(Box::new(DualEngine::new(rung))),
             ReverseMode::DualArrays => Some(Box::new(DualArraysEngine)),
@@ -84,4 +92,21 @@ pub(crate) trait ReverseEngine {
     fn takes_functions(&self) -> bool {
         false
     }
+
+    /// A forward mode of its own; the others share one.
+    fn forward(&mut self) -> Option<&mut dyn ForwardEngine> {
+        None
+    }
+}
+
+/// Forward mode from Core to Core.
+pub(crate) trait ForwardEngine {
+    /// Emits the function at its arguments and its tangents; returns the results and their tangents.
+    fn jvp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// The same for many seeds, with one primal run.
+    fn jmp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>);
+
+    /// Whether functions that are values have derivatives.
+    fn takes_functions(&self) -> bool;
 }

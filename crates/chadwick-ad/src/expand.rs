@@ -114,19 +114,34 @@ impl<'p> Expander<'p> {
         if !self.context.errors.is_empty() {
             return None;
         }
+        let takes_functions = self.takes_functions(parts.mode);
         let functions = &self.context.program().functions;
         let bodies = active.iter().filter_map(|function| functions.get(function.0 as usize)).map(|function| &function.body);
         let bodies: Vec<&Block> = bodies.chain([&parts.function.body]).collect();
         // The program's own functions may have derivatives; those that an inner derivative made become data.
         is_outer |= active.iter().any(|function| self.expanded.contains(function));
-        let stay = !is_outer && parts.mode.is_reverse() && self.engine.as_ref().is_some_and(|engine| engine.takes_functions());
+        let stay = !is_outer && takes_functions;
         let waits = bodies.iter().any(|body| has_derivative(body)) || (!stay && bodies.into_iter().any(has_closures));
         Some(if waits { Prepared::Waits(parts) } else { Prepared::Ready(parts) })
     }
 
+    /// Whether functions that are values have derivatives in the mode.
+    fn takes_functions(&mut self, mode: Mode) -> bool {
+        let Some(engine) = &mut self.engine else { return false };
+        match mode {
+            Mode::Vjp | Mode::Mjp => engine.takes_functions(),
+            Mode::Jvp | Mode::Jmp => engine.forward().is_some_and(|forward| forward.takes_functions()),
+            Mode::Dependencies => false,
+        }
+    }
+
     /// Whether derivatives of the mode come in two parts, of which one does not depend on the direction.
-    pub(crate) fn is_split(&self, mode: Mode) -> bool {
-        mode != Mode::Vjp || self.engine.is_none()
+    pub(crate) fn is_split(&mut self, mode: Mode) -> bool {
+        match mode {
+            Mode::Vjp => self.engine.is_none(),
+            Mode::Jvp => self.engine.as_mut().is_none_or(|engine| engine.forward().is_none()),
+            _ => true,
+        }
     }
 
     fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
@@ -141,7 +156,7 @@ impl<'p> Expander<'p> {
         };
         match parts.mode {
             Mode::Jvp => {
-                let values = self.jvp(&parts, &parts.seeds, parts.with_primal, span);
+                let values = self.jvp(&parts, span);
                 self.bind(&statement.binders, values, span);
             }
             Mode::Vjp => {
@@ -181,11 +196,15 @@ impl<'p> Expander<'p> {
     }
 
     /// Emits the function at its arguments with tangents; the primal results come first if asked for.
-    fn jvp(&mut self, parts: &Differentiate, seeds: &[Atom], with_primal: bool, span: Span) -> Vec<Atom> {
+    fn jvp(&mut self, parts: &Differentiate, span: Span) -> Vec<Atom> {
+        if let Some(forward) = self.engine.as_mut().and_then(|engine| engine.forward()) {
+            let (results, tangents) = forward.jvp(&mut self.context, parts, span);
+            return if parts.with_primal { [results, tangents].concat() } else { tangents };
+        }
         let lambda = self.context.at_arguments(parts, span);
         let wanted = vec![true; lambda.results.len()];
-        let mut values = self.with_seeds(&lambda, seeds, Beside::Tangent, span).inline(&lambda.body, &wanted);
-        if !with_primal {
+        let mut values = self.with_seeds(&lambda, &parts.seeds, Beside::Tangent, span).inline(&lambda.body, &wanted);
+        if !parts.with_primal {
             values.drain(..lambda.results.len());
         }
         values
@@ -207,6 +226,12 @@ impl<'p> Expander<'p> {
     /// One primal run, then the tangent part for each seed.
     fn jmp(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
+        if let Some(forward) = self.engine.as_mut().and_then(|engine| engine.forward()) {
+            let (results, tangents) = forward.jmp(&mut self.context, parts, span);
+            let values = if parts.with_primal { [results, tangents].concat() } else { tangents };
+            self.bind(&statement.binders, values, span);
+            return;
+        }
         let count = parts.count.clone().unwrap_or(Atom::i64(0));
         let lambda = self.context.at_arguments(parts, span);
         let index = self.context.fresh("seed", Type::I64).var;

@@ -8,7 +8,7 @@ mod chad;
 use crate::dual::Rung;
 use crate::flow::Flows;
 use chadwick_core::prim::{Derivative, Partial};
-use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Op, PrimOp, Program, Statement, Type, Var};
+use chadwick_core::{Atom, Block, Const, Differentiate, Lambda, Mode, Op, PrimOp, Program, Statement, Type, Var};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
@@ -20,28 +20,14 @@ pub enum Style {
     ChadEfficient,
 }
 
-/// The functions that are differentiated in reverse, and those they call, transformed.
+/// The functions that are differentiated, and those they call, transformed. Engines without a forward mode of their own only show reverse mode.
 pub fn in_notation(program: &Program, style: Style) -> String {
-    let mut writer = Writer { program, style, text: String::new(), depth: 0, forms: false, active: Default::default() };
-    let mut roots = Vec::new();
-    for function in &program.functions {
-        reverse_derivatives(&function.body, &mut roots);
-    }
-    // Which parameters of each function that is called have something beside them.
-    let mut called: Vec<(usize, Vec<bool>)> = Vec::new();
-    for (number, root) in roots.iter().enumerate() {
-        writer.active = active(program, &root.function, &vec![true; root.function.params.len()]);
-        calls(&root.function.body, &writer.active, &mut called);
-        writer.function(&format!("function {}", number + 1), &root.function);
-    }
-    let mut at = 0;
-    while let Some((number, mask)) = called.get(at).cloned() {
-        at += 1;
-        let Some(function) = program.functions.get(number) else { continue };
-        let lambda = Lambda { params: function.params.clone(), results: function.results.clone(), body: function.body.clone() };
-        writer.active = active(program, &lambda, &mask);
-        calls(&lambda.body, &writer.active, &mut called);
-        writer.function(&function.name, &lambda);
+    let mut writer =
+        Writer { program, style, forward: false, text: String::new(), depth: 0, forms: false, active: Default::default() };
+    writer.derivatives(&derivatives_by(program, &|mode| mode.is_reverse()));
+    if style == Style::Chad {
+        writer.forward = true;
+        writer.derivatives(&derivatives_by(program, &|mode| matches!(mode, Mode::Jvp | Mode::Jmp)));
     }
     if writer.forms {
         writer
@@ -53,27 +39,37 @@ pub fn in_notation(program: &Program, style: Style) -> String {
 
 /// What is differentiated in reverse.
 pub(crate) fn reverse_derivatives<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
+    derivatives_in(block, &|mode| mode.is_reverse(), roots);
+}
+
+fn derivatives_by<'p>(program: &'p Program, is_such: &dyn Fn(Mode) -> bool) -> Vec<&'p Differentiate> {
+    let mut roots = Vec::new();
+    program.functions.iter().for_each(|function| derivatives_in(&function.body, is_such, &mut roots));
+    roots
+}
+
+fn derivatives_in<'p>(block: &'p Block, is_such: &dyn Fn(Mode) -> bool, roots: &mut Vec<&'p Differentiate>) {
     for statement in &block.statements {
         if let Op::Differentiate(parts) = &statement.op
-            && parts.mode.is_reverse()
+            && is_such(parts.mode)
         {
             roots.push(parts);
         }
-        statement.op.scopes().iter().for_each(|scope| reverse_derivatives(scope.block, roots));
+        statement.op.scopes().iter().for_each(|scope| derivatives_in(scope.block, is_such, roots));
     }
 }
 
 /// The variables that depend on the masked parameters and on which a result depends.
-fn active(program: &Program, lambda: &Lambda, mask: &[bool]) -> FxHashSet<Var> {
+fn active(program: &Program, lambda: &Lambda, mask: &[bool], reverse: bool) -> FxHashSet<Var> {
     let mut flows = Flows::default();
     let inputs = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked).map(|(param, _)| param.var);
     let mut inputs: Vec<Var> = inputs.collect();
     let given = inputs.len();
     closure_params(&lambda.body, &mut inputs);
     let applies = inputs.len() > given;
-    let mut active = flows.active_variables(program, &lambda.body, inputs, true);
+    let mut active = flows.active_variables(program, &lambda.body, inputs, reverse);
     let outputs = lambda.body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None });
-    let useful = flows.useful_variables(program, &lambda.body, outputs, true);
+    let useful = flows.useful_variables(program, &lambda.body, outputs, reverse);
     // What a function that is a value gives may be useful anywhere.
     active.retain(|var| applies || useful.contains(var));
     active
@@ -107,6 +103,8 @@ fn calls(block: &Block, active: &FxHashSet<Var>, known: &mut Vec<(usize, Vec<boo
 struct Writer<'p> {
     program: &'p Program,
     style: Style,
+    /// Whether derivatives go forwards.
+    forward: bool,
     text: String,
     depth: usize,
     /// Whether a form without notation was met.
@@ -115,6 +113,27 @@ struct Writer<'p> {
 }
 
 impl Writer<'_> {
+    /// Each derivative, and then the functions that are called.
+    fn derivatives(&mut self, roots: &[&Differentiate]) {
+        // Which parameters of each function that is called have something beside them.
+        let mut called: Vec<(usize, Vec<bool>)> = Vec::new();
+        for (number, root) in roots.iter().enumerate() {
+            self.active = active(self.program, &root.function, &vec![true; root.function.params.len()], !self.forward);
+            calls(&root.function.body, &self.active, &mut called);
+            self.function(&format!("function {}", number + 1), &root.function);
+        }
+        let mut at = 0;
+        while let Some((number, mask)) = called.get(at).cloned() {
+            at += 1;
+            let Some(function) = self.program.functions.get(number) else { continue };
+            let lambda =
+                Lambda { params: function.params.clone(), results: function.results.clone(), body: function.body.clone() };
+            self.active = active(self.program, &lambda, &mask, !self.forward);
+            calls(&lambda.body, &self.active, &mut called);
+            self.function(&function.name, &lambda);
+        }
+    }
+
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "{:indent$}{text}", "", indent = 2 * self.depth);
     }

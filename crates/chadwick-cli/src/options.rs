@@ -247,6 +247,9 @@ pub struct RunOptions {
     pub backend: BackendOptions,
     #[command(flatten)]
     pub output: OutputOptions,
+    /// What differentiates [default: chad-fast for native code, builtin for the interpreter]
+    #[arg(long, value_parser = engine)]
+    pub engine: Option<String>,
     #[command(flatten)]
     pub limits: LimitOptions,
 }

@@ -69,6 +69,7 @@ pub fn describe(engine: Engine) -> Description {
                 Definition::Plain => "the definition: a backpropagator for every term, to cotangents of its whole environment",
                 Definition::Simplified => "the same, simplified as in the paper",
                 Definition::Dependencies => "the same over truth values: what depends on what",
+                Definition::Provenance => "the same over sets of labels: which results an input matters for",
             };
             row("Vákár and Smeding", about, OF_UNKNOWN_ORDER, DEFINITION)
         }
@@ -76,6 +77,7 @@ pub fn describe(engine: Engine) -> Description {
             let about = match cotangents {
                 Cotangents::InMap => "zeros cost nothing; the environment's cotangents are a map that is passed on",
                 Cotangents::InArray => "the same in accumulators: the complexity is right",
+                Cotangents::InTasks => "the same with accumulators for each task, merged in order; it has native code",
             };
             row("Smeding, chapter 6", about, OF_UNKNOWN_ORDER, &[])
         }
@@ -85,7 +87,9 @@ pub fn describe(engine: Engine) -> Description {
         Engine::Dual(rung) => {
             let (paper, about) = of_rung(rung);
             let leaves_out = match rung {
-                Rung::Naive | Rung::Staged => "rules that the program gives; derivatives of an order that depends on the input",
+                Rung::Naive => {
+                    "rules that the program gives, for they need whole cotangents; derivatives of an order that depends on the input"
+                }
                 _ => OF_UNKNOWN_ORDER,
             };
             let claims = match rung {

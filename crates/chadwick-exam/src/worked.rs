@@ -112,6 +112,12 @@ pub const WORKED: &[Worked] = &[
     worked("reverse over reverse", "entry f = vjp (\\x -> vjp (\\(x: f64) -> x * x * x) x 1) 2 1", &[12.0]),
     worked("forward over reverse", "entry f = jvp (\\x -> vjp (\\(x: f64) -> x * x * x) x 1) 2 1", &[12.0]),
     worked("reverse over forward", "entry f = vjp (\\x -> jvp (\\(x: f64) -> x * x * x) x 1) 2 1", &[12.0]),
+    worked("forward, three outputs", "entry f = jvp (\\(x: f64) -> let y = 2 * x let z = x * y in (y, z, f64.cos z)) 0.5 1",
+           &[2.0, 2.0, -0.958_851_077_208_406]),
+    worked("forward, a map of a captured number", "entry f = jvp (\\(x: f64) -> map (\\z -> x * z + 1) (replicate 3 x)) 1.5 1", &[3.0, 3.0, 3.0]),
+    worked("forward, a function that is chosen", "entry f = jvp (\\(a: f64) -> let h = if a > 0 then (\\v -> a * v) else (\\v -> v) in h a + h (3 * a)) 2 1", &[16.0]),
+    worked("forward, a product", "entry f = jvp (\\(a: [4]f64) -> f64.product a) [1, 2, 3, 4] [1, 10, 100, 1000]", &[6944.0]),
+    worked("many tangents", "entry f = flatten (jmp (\\(x: [2]f64) -> [x[0] * x[1], x[0] * x[0]]) [2, 3] [[1, 0], [0, 1]])", &[3.0, 4.0, 2.0, 0.0]),
     worked("many cotangents", "entry f = flatten (mjp (\\(x: [2]f64) -> [x[0] * x[1], x[0] * x[0]]) [2, 3] [[1, 0], [0, 1]])", &[3.0, 2.0, 4.0, 0.0]),
     worked("a rule of the program", "def clip (x: f64): f64 = with_vjp id (\\_ adj -> f64.max (-1) (f64.min 1 adj)) x
              entry f = vjp (\\x -> let y = clip x in 5 * y - 3 * y + y * y * y) 2 1", &[1.0]),

@@ -137,7 +137,7 @@ impl Engine {
     /// All that there are to choose from.
     pub fn all() -> Vec<Engine> {
         let chad = [Definition::Plain, Definition::Simplified].map(Engine::Chad);
-        let efficient = [Cotangents::InMap, Cotangents::InArray].map(Engine::ChadEfficient);
+        let efficient = [Cotangents::InMap, Cotangents::InArray, Cotangents::InTasks].map(Engine::ChadEfficient);
         let all = [Engine::Builtin].into_iter().chain(chad).chain(efficient).chain([Engine::ChadFast]);
         all.chain(Rung::ALL.map(Engine::Dual)).chain([Engine::DualArrays, Engine::LinearMaps]).collect()
     }
@@ -150,8 +150,10 @@ impl Engine {
             Engine::Chad(Definition::Plain) => String::from("chad"),
             Engine::Chad(Definition::Simplified) => String::from("chad:simplified"),
             Engine::Chad(Definition::Dependencies) => String::from("chad:dependencies"),
+            Engine::Chad(Definition::Provenance) => String::from("chad:provenance"),
             Engine::ChadEfficient(Cotangents::InArray) => String::from("chad-efficient"),
             Engine::ChadEfficient(Cotangents::InMap) => String::from("chad-efficient:map"),
+            Engine::ChadEfficient(Cotangents::InTasks) => String::from("chad-efficient:parallel"),
             Engine::Dual(rung) => format!("dual:{}", rung.name()),
             Engine::DualArrays => String::from("dual-arrays"),
             Engine::LinearMaps => String::from("linear-maps"),
@@ -166,7 +168,14 @@ impl Engine {
 
     /// Whether native code can be made of what it makes.
     pub fn has_native_code(self) -> bool {
-        matches!(self, Engine::ChadFast | Engine::Dual(Rung::Tape | Rung::Parallel) | Engine::DualArrays | Engine::LinearMaps)
+        matches!(
+            self,
+            Engine::ChadFast
+                | Engine::ChadEfficient(Cotangents::InTasks)
+                | Engine::Dual(Rung::Tape | Rung::Parallel)
+                | Engine::DualArrays
+                | Engine::LinearMaps
+        )
     }
 
     /// Who does reverse mode where derivatives become Core. Native code always has it so.
@@ -254,8 +263,7 @@ pub fn advance_observed(
     }
     if stage >= Stage::Prepare {
         // Most passes take functions that are data.
-        let dead = [chadwick_opt::Pass { name: "dead", run: chadwick_opt::remove_dead }];
-        run(program, if keeps_functions { &dead } else { chadwick_opt::PREPARE }, observe)?;
+        run(program, if keeps_functions { &[DEAD] } else { chadwick_opt::PREPARE }, observe)?;
     }
     if stage >= Stage::Derivatives {
         let started = Instant::now();
@@ -271,14 +279,22 @@ pub fn advance_observed(
         }
     }
     if stage >= Stage::Optimise {
-        mode.simplify(program);
+        let is_simplified = mode.simplify(program);
         verified(program, "simplify functions")?;
+        run(program, if is_simplified { &[DEAD] } else { &[] }, observe)?;
+    }
+    if stage >= Stage::Optimise && mode.ends_without_functions() {
+        chadwick_opt::defunctionalise(program);
+        verified(program, "defunctionalise")?;
+        run(program, &[DEAD], observe)?;
     }
     if stage >= Stage::Optimise && mode.is_for_speed() {
         run(program, chadwick_opt::FINISH, observe)?;
     }
     Ok(report)
 }
+
+const DEAD: chadwick_opt::Pass = chadwick_opt::Pass { name: "dead", run: chadwick_opt::remove_dead };
 
 fn run(
     program: &mut core::Program,

@@ -248,6 +248,10 @@ impl Explanation {
     }
 
     fn write_report(&self, out: &mut String) -> std::fmt::Result {
+        if self.mode != Mode::Vjp && self.kept_by_functions {
+            let by = self.by.join(", ");
+            return writeln!(out, "what the tangents of `{}` by {by} need is kept by the functions that make them", self.entry);
+        }
         if self.mode != Mode::Vjp {
             return writeln!(out, "forward mode keeps nothing");
         }

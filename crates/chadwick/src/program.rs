@@ -248,7 +248,7 @@ impl Program {
             && !choice.engine.has_native_code()
         {
             let message = format!(
-                "the engine `{}` is for the interpreter; `chad-fast`, `dual:tape`, `dual:parallel`, `dual-arrays` and `linear-maps` have native code",
+                "the engine `{}` is for the interpreter; `chad-fast`, `chad-efficient:parallel`, `dual:tape`, `dual:parallel`, `dual-arrays` and `linear-maps` have native code",
                 choice.engine.name()
             );
             return Err(Error::NoNativeCode { message });

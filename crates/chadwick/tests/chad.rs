@@ -10,7 +10,11 @@ const EFFICIENT: Engine = Engine::ChadEfficient(Cotangents::InArray);
 const ENGINES: [Engine; 4] =
     [Engine::Chad(Definition::Plain), EFFICIENT, Engine::ChadEfficient(Cotangents::InMap), Engine::Chad(Definition::Simplified)];
 
+/// The same as the efficient one with cells for each task; it also has native code.
+const PARALLEL: Engine = Engine::ChadEfficient(Cotangents::InTasks);
+
 const DEPENDENCIES: Engine = Engine::Chad(Definition::Dependencies);
+const PROVENANCE: Engine = Engine::Chad(Definition::Provenance);
 
 fn by(program: &Program, engine: Engine) -> Program {
     program.with_engine(engine).unwrap_or_else(|error| panic!("{engine:?}: {}", error.message()))
@@ -116,7 +120,135 @@ fn worked_examples() -> Vec<(&'static str, Vec<Value>, Vec<f64>)> {
 fn the_worked_examples_have_the_derivatives_of_the_papers() {
     for (text, args, wanted) in worked_examples() {
         let program = source(text);
-        for engine in ENGINES {
+        for engine in ENGINES.into_iter().chain([PARALLEL]) {
+            let (found, _) = run(&by(&program, engine), "f", &args);
+            assert_near(&found, &wanted, &format!("{engine:?} on {text}"));
+        }
+    }
+}
+
+/// The definition forwards: a program with an entry point `f`, arguments, and the tangents it must give.
+fn forward_examples() -> Vec<(&'static str, Vec<Value>, Vec<f64>)> {
+    let (x, z) = (0.5f64, 0.5f64);
+    vec![
+        // E1, E2, E2b to E2d of the papers' examples.
+        ("entry f (a: f64) = jvp (\\a -> let b = (a, 2 * a) in b.0 + b.1) a 1", vec![7.0.into()], vec![3.0]),
+        (
+            "entry f (x: f64) = jvp2 (\\x -> let y = 2 * x let z = x * y in (y, z, f64.cos z)) x 1",
+            vec![x.into()],
+            vec![1.0, z, z.cos(), 2.0, 4.0 * x, -4.0 * x * z.sin()],
+        ),
+        (
+            "entry f (a: f64) (b: f64) (c: f64) (d: f64) =
+               jvp (\\(a, b, c, d) -> f64.sin ((a * d + 2 * b) * c + d)) (a, b, c, d) (1, 10, 100, 1000)",
+            vec![0.5.into(), (-0.3).into(), 1.2.into(), 0.8.into()],
+            vec![0.813_364_906_594_602 + 20.334_122_664_865_05 - 16.945_102_220_720_9 + 1_355.608_177_657_67],
+        ),
+        ("entry f (x: f64) = jvp (\\x -> map (\\z -> x * z + 1) (replicate 3 x)) x 1", vec![1.5.into()], vec![3.0; 3]),
+        (
+            "entry f (x: f64) (ys: []f64) = jvp (\\(x, ys) -> f64.sum (map (\\u -> x * u) ys)) (x, ys) (1, map (const 10) ys)",
+            vec![3.0.into(), vec![1.0, 2.0, 4.0].into()],
+            vec![7.0 + 90.0],
+        ),
+        // E3 and E4; functions in data, returned, applied to functions; one that is made outside of the derivative.
+        (
+            "entry f (a: f64) = jvp (\\a -> let h = if a > 0 then (\\v -> a * v) else (\\v -> v) in h a + h (3 * a)) a 1",
+            vec![2.0.into()],
+            vec![16.0],
+        ),
+        (
+            "entry f (x: f64) = jvp2 (\\x -> let g = if x > 0 then (\\y -> y + 1) else (\\y -> y)
+                                             let h = let z = x * x in if x > 0 then (\\y -> z * y) else (\\y -> y)
+                                             in g (2 * x) + h (x + 1)) x 1",
+            vec![1.5.into()],
+            vec![9.625, 11.75],
+        ),
+        (
+            "def twice (g: f64 -> f64) (x: f64): f64 = g (g x)
+             entry f (x: f64) =
+               jvp (\\x -> let scale = \\k -> if k > 0 then (\\y -> k * x * y) else (\\y -> y)
+                           let pair = (scale 2, scale 3)
+                           in twice pair.0 (pair.1 x)) x 1",
+            vec![1.5.into()],
+            vec![48.0 * 1.5f64.powi(3)],
+        ),
+        (
+            "entry f (x: f64) =
+               jvp (\\x -> let gs: [](#box (f64 -> f64)) = map (\\i -> #box (\\y -> x * y * f64.i64 i)) (iota 3)
+                           in f64.sum (map (\\g -> match g case #box g -> g (x * x)) gs)) x 1",
+            vec![2.0.into()],
+            vec![3.0 * 12.0],
+        ),
+        (
+            "def pick (k: i64): f64 -> f64 = if k > 0 then (\\y -> y * y) else (\\y -> y)
+             entry f (k: i64) (x: f64) = let g = pick k in jvp (\\x -> g (g x)) x 1",
+            vec![1i64.into(), 2.0.into()],
+            vec![32.0],
+        ),
+        // Rules of the program's own; one for reverse mode says nothing here.
+        ("entry f (x: f64) = jvp (\\x -> with_jvp (\\x -> x * x) (\\x t -> 7 * x * t) x) x 2", vec![3.0.into()], vec![42.0]),
+        ("entry f (x: f64) = jvp (\\x -> with_vjp (\\x -> x * x) (\\_ _ -> 0) x) x 2", vec![3.0.into()], vec![12.0]),
+        // E13, and the other forms on arrays.
+        (
+            "entry f (xs: []f64) = jvp (reduce (*) 1) xs [1, 10, 100, 1000]",
+            vec![vec![1.0, 2.0, 3.0, 4.0].into()],
+            vec![24.0 + 120.0 + 800.0 + 6000.0],
+        ),
+        (
+            "entry f (xs: []f64) = jvp (\\xs -> let ys = scan (*) 1 xs
+               let zs = reduce_by_index (replicate 2 0) (+) 0 (map (% 2) (indices xs)) ys in zs[0] * zs[1]) xs [1, 0, 0]",
+            vec![vec![2.0, 3.0, 4.0].into()],
+            vec![156.0],
+        ),
+        (
+            "entry f (xs: [3]f64) = jvp (\\xs -> let ys = copy xs with [1] = xs[0] * xs[2]
+               let zs = scatter (copy ys) [2, 7] [ys[0], 1] in concat (transpose [zs, xs])[2] (reverse ys)) xs [1, 10, 100]",
+            vec![vec![2.0, 3.0, 4.0].into()],
+            vec![1.0, 100.0, 100.0, 204.0, 1.0],
+        ),
+        (
+            "type shape = #disk f64 | #box f64 f64
+             def area (s: shape): f64 = match s case #disk r -> r * r case #box a b -> a * b
+             entry f (a: f64) (b: f64) = jvp area (#box a b) (#box 1 10)",
+            vec![3.0.into(), 4.0.into()],
+            vec![34.0],
+        ),
+        (
+            "type rec list = #nil | #cons f64 list
+             def total (l: list): f64 = match l case #nil -> 0 case #cons x rest -> x * x + total rest
+             def make (n: i64) (x: f64): list = loop l: list = #nil for i < n do #cons (x * f64.i64 i) l
+             entry f (x: f64) = jvp (\\x -> total (make 5 x)) x 1",
+            vec![2.0.into()],
+            vec![120.0],
+        ),
+        (
+            "def power (n: i64) (x: f64): f64 = if n == 0 then 1 else x * power (n - 1) x
+             entry f (x: f64) = jvp (power 5) x 1",
+            vec![2.0.into()],
+            vec![80.0],
+        ),
+        ("entry f (x: f64) = jvp (\\x -> let s = f64.sqrt x in if x > 0 then s else 0) x 1", vec![0.0.into()], vec![0.0]),
+        ("entry f (x: f64) = jvp (\\x -> jvp (\\x -> x * x * x) x 1) x 1", vec![2.0.into()], vec![12.0]),
+        ("entry f (x: f64) = jvp (\\x -> loop y = x while y < 100 do y * x) x 1", vec![3.0.into()], vec![405.0]),
+        ("entry f (x: f64) = jvp (\\x -> x * (#[recompute] (f64.exp x))) x 1", vec![0.0.into()], vec![1.0]),
+        (
+            "entry f (x: f64) = jvp (\\x -> let (a, b) = par (x * x) (f64.exp x) in a * b) x 1",
+            vec![1.0.into()],
+            vec![3.0 * 1f64.exp()],
+        ),
+        (
+            "entry f (xs: [2]f64) = flatten (jmp (\\(x: [2]f64) -> [x[0] * x[1], x[0] * x[0]]) xs [[1, 0], [0, 1]])",
+            vec![vec![2.0, 3.0].into()],
+            vec![3.0, 4.0, 2.0, 0.0],
+        ),
+    ]
+}
+
+#[test]
+fn tangents_by_definition_are_those_of_the_papers() {
+    for (text, args, wanted) in forward_examples() {
+        let program = source(text);
+        for engine in [ENGINES[0], ENGINES[3]] {
             let (found, _) = run(&by(&program, engine), "f", &args);
             assert_near(&found, &wanted, &format!("{engine:?} on {text}"));
         }
@@ -308,7 +440,7 @@ entry f (a: f64) = match vjp double (#box a a) (#disk 1) case #disk r -> r case 
 type~ ragged = []f64
 def double (xs: ragged): ragged = map (* 2) xs
 entry f (xs: []f64) (ys: []f64) = vjp double xs ys";
-    for engine in ENGINES {
+    for engine in ENGINES.into_iter().chain([PARALLEL]) {
         for (text, args) in [(sums, vec![3.0.into()]), (lengths, vec![vec![1.0, -2.0].into(), vec![1.0].into()])] {
             let function = by(&source(text), engine).function("f").expect("an entry point");
             let error = function.call(&args).expect_err("a seed of another form");
@@ -319,12 +451,62 @@ entry f (xs: []f64) (ys: []f64) = vjp double xs ys";
 
 #[test]
 fn engines_are_known_by_name() {
-    for (name, engine) in ["chad", "chad-efficient", "chad-efficient:map", "chad:simplified"].into_iter().zip(ENGINES) {
+    let names = ["chad", "chad-efficient", "chad-efficient:map", "chad:simplified", "chad-efficient:parallel"];
+    for (name, engine) in names.into_iter().zip(ENGINES.into_iter().chain([PARALLEL])) {
         assert_eq!(Engine::from_name(name), Some(engine));
         assert!(Engine::names().contains(name));
     }
     // Who asks for derivatives by name does not get dependencies.
-    assert_eq!(Engine::from_name(&DEPENDENCIES.name()), None);
+    assert_eq!([DEPENDENCIES, PROVENANCE].map(|engine| Engine::from_name(&engine.name())), [None; 2]);
+}
+
+/// A seed of another form is no tangent either.
+#[test]
+fn a_tangent_with_another_constructor_is_an_error() {
+    let text = "
+type shape = #disk f64 | #box f64 f64
+def double (s: shape): shape = match s case #disk r -> #disk (2 * r) case #box a b -> #box (2 * a) b
+entry f (a: f64) = match jvp double (#box a a) (#disk 1) case #disk r -> r case #box a b -> a + b";
+    let function = by(&source(text), ENGINES[0]).function("f").expect("an entry point");
+    let error = function.call(&[3.0.into()]).expect_err("a seed of another form");
+    assert!(error.message().contains("a tangent has other constructors"), "{}", error.message());
+}
+
+/// Functions inside functions run once for their argument and once for what they capture, forwards as well.
+#[test]
+fn tangents_of_nested_functions_cost_exponential_time() {
+    let runs = |n: usize| {
+        let operations = ["sin", "exp"].map(|operation| {
+            let text = nested_functions(n, operation).replace("vjp", "jvp");
+            run(&by(&source(&text), ENGINES[0]), "f", &[true.into(), 0.0.into()]).1.float_operations
+        });
+        operations[0] - operations[1]
+    };
+    for n in 1..=8 {
+        assert_eq!(runs(n), 1 << n, "at depth {n}");
+    }
+}
+
+/// Numbers of calls of tasks, whatever they do, leave what is contributed the same, up to the order of sums.
+#[test]
+fn cells_for_each_task_collect_what_one_array_and_a_map_collect() {
+    let text = "
+def steps (n: i64) (x: f64): f64 = loop x for i < n do x + 0.01 * f64.sin (x + f64.i64 i)
+def rec tree (d: i64) (x: f64): f64 =
+  if d == 0 then f64.sin x else let (a, b) = par (tree (d - 1) (x * 0.5)) (tree (d - 1) (x + 1)) in a * b
+entry f (n: i64) (x: f64) =
+  vjp (\\(x, ws) ->
+         let rows = tabulate n (\\i -> let (a, b) = par (steps 3 (x * ws[i % 5])) (tree 3 (x + ws[(i * i) % 5])) in a * b)
+         let (a, b) = par (f64.sum (map (\\r -> f64.exp (-r * r)) rows)) (reduce (*) 1 (map (\\r -> 1 + 0.001 * r) rows))
+         in a * b + f64.sum (map2 (*) rows (reverse rows)))
+      (x, [1.0, 0.5, 0.25, -1.0, 2.0]) 1";
+    let program = source(text);
+    for n in [0i64, 1, 31, 32, 33, 64, 65, 1000] {
+        let [tasks, array, map] =
+            [PARALLEL, EFFICIENT, ENGINES[2]].map(|engine| run(&by(&program, engine), "f", &[n.into(), 0.3.into()]).0);
+        assert_near(&tasks, &array, &format!("{n} elements"));
+        assert_near(&array, &map, &format!("{n} elements"));
+    }
 }
 
 #[test]
@@ -351,6 +533,22 @@ fn a_derivative_is_explained_in_the_notation_of_the_papers() {
     let function = by(&program, ENGINES[0]).function("f").expect("an entry point");
     let report = function.explain(chadwick_core::Mode::Vjp, Stage::Optimise).map(|explanation| explanation.report());
     assert!(report.is_ok_and(|report| report.contains("is kept by the functions that do it")));
+    let tangents = |program: &Program| {
+        let function = by(program, ENGINES[0]).function("f").expect("an entry point");
+        let explanation = function.explain(chadwick_core::Mode::Jvp, Stage::Optimise);
+        let explanation = explanation.unwrap_or_else(|error| panic!("{}", error.message()));
+        assert!(explanation.report().contains("is kept by the functions that make them"));
+        explanation.notation.expect("a notation")
+    };
+    for (program, parts) in [
+        (&program, vec!["D→[", "> = <f64.mul(", ", \\t. ", " * t.", " in t."]),
+        (&functions, vec!["snd (f (", ")) (t, 0)", " + y' ("]),
+    ] {
+        let text = tangents(program);
+        for part in parts {
+            assert!(text.contains(part), "without {part}:\n{text}");
+        }
+    }
     for (program, engine, parts) in [
         (&program, Engine::Chad(Definition::Plain), vec!["> = <f64.mul(", ", \\d. one_", ") + one_", "let e = one_", " e."]),
         (&program, EFFICIENT, vec!["> = <f64.mul(", ", \\d. do one_", "; one_", "' =<< take "]),
@@ -372,13 +570,52 @@ fn a_simplified_derivative_is_the_one_of_the_paper() {
     insta::assert_snapshot!(explanation.unwrap_or_else(|error| panic!("{}", error.message())).core);
 }
 
+/// Vákár and Smeding, figure 9 (a): the same forwards, of figure 1 (a).
+#[test]
+fn a_simplified_tangent_is_the_one_of_the_paper() {
+    let program = source("entry f (x: f64) = let y = 2 * x let z = x * y in (y, z, f64.cos z)");
+    let function = by(&program, Engine::Chad(Definition::Simplified)).function("f").expect("an entry point");
+    let explanation = function.explain(chadwick_core::Mode::Jvp, Stage::Optimise);
+    insta::assert_snapshot!(explanation.unwrap_or_else(|error| panic!("{}", error.message())).core);
+}
+
 /// Nothing is computed more often than before.
 #[test]
 fn simplification_never_adds_work() {
-    for (text, args, _) in worked_examples() {
+    for (text, args, _) in worked_examples().into_iter().chain(forward_examples()) {
         let program = source(text);
         let [plain, simplified] = [ENGINES[0], ENGINES[3]].map(|engine| run(&by(&program, engine), "f", &args).1.operations);
         assert!(simplified <= plain, "{simplified} operations instead of {plain} for {text}");
+    }
+}
+
+/// With sets of labels it says for which results an input matters, and forwards which inputs a result comes from.
+#[test]
+fn provenance_is_a_derivative_over_sets_of_labels() {
+    let exact: [(&str, Vec<Value>, Vec<f64>); 4] = [
+        (
+            "entry f (x: f64) (y: f64) (z: f64) = vjp (\\(x, y, z) -> (x * y, f64.exp z, y - y + z, 3f64)) (x, y, z) (1, 2, 4, 8)",
+            vec![0.0.into(), 0.0.into(), 3.0.into()],
+            vec![1.0, 5.0, 6.0],
+        ),
+        (
+            "entry f (x: f64) (y: f64) (z: f64) = jvp (\\(x, y, z) -> (x * y, f64.exp z, y - y + z, 3f64)) (x, y, z) (1, 2, 4)",
+            vec![0.0.into(), 0.0.into(), 3.0.into()],
+            vec![3.0, 4.0, 6.0, 0.0],
+        ),
+        (
+            "entry f (xs: []f64) = vjp (scan (+) 0) xs [1, 2, 4, 8]",
+            vec![vec![1.0, 2.0, 3.0, 4.0].into()],
+            vec![15.0, 14.0, 12.0, 8.0],
+        ),
+        (
+            "entry f (x: f64) (y: f64) = jvp (\\(x, y) -> let g = if x > 0 then (\\z -> x * z) else (\\z -> z) in (g y, g 2)) (x, y) (1, 2)",
+            vec![1.0.into(), 1.0.into()],
+            vec![3.0, 1.0],
+        ),
+    ];
+    for (text, args, wanted) in exact {
+        assert_eq!(run(&by(&source(text), PROVENANCE), "f", &args).0, wanted, "{text}");
     }
 }
 

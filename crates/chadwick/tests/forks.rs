@@ -3,11 +3,14 @@
 
 mod work;
 
-use chadwick::compile::{Engine, Rung};
+use chadwick::compile::{Cotangents, Engine, Rung, Stage};
 use chadwick::{Backend, NativeOptions, Program, Value};
 use work::{assert_near, run, source};
 
 const THREADS: [usize; 3] = [1, 2, 4];
+
+/// The engines whose derivatives fork.
+const PARALLEL: [Engine; 2] = [Engine::Dual(Rung::Parallel), Engine::ChadEfficient(Cotangents::InTasks)];
 
 fn native(program: &Program, threads: usize) -> Program {
     program.with_backend(Backend::Native(NativeOptions { strict: false, quick: true, threads })).expect("native code")
@@ -89,8 +92,12 @@ fn gradients(text: &str) -> String {
 
 #[test]
 fn gradients_are_the_same_bits_for_any_number_of_threads() {
+    PARALLEL.into_iter().for_each(same_gradients);
+}
+
+fn same_gradients(engine: Engine) {
     let program = source(&gradients(VALUES));
-    let (parallel, tape) = (by(Engine::Dual(Rung::Parallel), &program), by(Engine::Dual(Rung::Tape), &program));
+    let (parallel, tape) = (by(engine, &program), by(Engine::Dual(Rung::Tape), &program));
     let programs = THREADS.map(|threads| native(&parallel, threads));
     for (entry, n) in RUNS {
         let entry = format!("{entry}_gradient");
@@ -111,12 +118,15 @@ fn gradients_are_the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn a_tree_of_forks_of_depth_15_ends() {
-    let program = by(Engine::Dual(Rung::Parallel), &source(&gradients(VALUES)));
-    let wanted = call(&by(Engine::Dual(Rung::Tape), &source(&gradients(VALUES))), "trees_gradient", &[15i64.into(), 0.3.into()]);
-    for threads in THREADS {
-        let program = native(&program, threads);
-        for _ in 0..3 {
-            assert_near(&call(&program, "trees_gradient", &[15i64.into(), 0.3.into()]), &wanted, "a tree of forks");
+    let args: [Value; 2] = [15i64.into(), 0.3.into()];
+    let wanted = call(&by(Engine::Dual(Rung::Tape), &source(&gradients(VALUES))), "trees_gradient", &args);
+    for engine in PARALLEL {
+        let program = by(engine, &source(&gradients(VALUES)));
+        for threads in THREADS {
+            let program = native(&program, threads);
+            for _ in 0..3 {
+                assert_near(&call(&program, "trees_gradient", &args), &wanted, "a tree of forks");
+            }
         }
     }
 }
@@ -157,14 +167,43 @@ entry forward (n: i64) (x: f64) = jvp (\x -> vjp (\x -> f64.sum (tabulate n (\i 
 entry forks (n: i64) (x: f64) =
   vjp (\x -> let (a, b) = par (f64.sum (tabulate n (\i -> power x (i32.i64 (i % 4))))) (f64.sum (tabulate n (\i -> f64.cos x)))
              in a * b) x 1
+entry scans (n: i64) (x: f64) = vjp (\x -> let ys = scan (+) 0 (tabulate n (\i -> f64.sin (x * f64.i64 i))) in f64.sum ys) x 1
+entry bins (n: i64) (x: f64) =
+  vjp (\x -> let is = map (% 5) (iota n)
+             let ys = reduce_by_index (replicate 5 x) (+) 0 is (map (\i -> f64.exp (-x * f64.i64 (i % 9))) (iota n)) in ys[1] * ys[3]) x 1
+entry writes (n: i64) (x: f64) =
+  vjp (\x -> let ys = scatter (replicate 9 x) (map (\i -> i % 11) (iota n)) (map (\i -> f64.cos (x * f64.i64 i)) (iota n))
+             in f64.product ys) x 1
+entry vectors (n: i64) (x: f64) =
+  vjp (\x -> let rows = scan (map2 (+)) (replicate 3 0) (tabulate n (\i -> [x, f64.sin (x * f64.i64 i), 1])) in f64.sum (map (\r -> r[1]) rows)) x 1
 entry inside (n: i64) (x: f64) =
   vjp (\x -> f64.sum (tabulate n (\i -> let (a, b) = par (power x (i32.i64 (i % 4))) (power x 2) in a * b))) x 1";
+    // One row for each operation is less than a function for each element.
+    PARALLEL.into_iter().zip([20_000, 3_000]).for_each(|(engine, longest)| maps_are_the_same(engine, longest, text));
+}
+
+/// What is scanned, counted or written is computed in tasks, too.
+#[test]
+fn points_of_scans_histograms_and_scatters_are_tasks() {
+    for form in [
+        "(scan (+) 0 (tabulate n (\\i -> f64.sin (x * f64.i64 i))))[n / 2]",
+        "(reduce_by_index (replicate 5 0) (+) 0 (map (% 5) (iota n)) (map (\\i -> f64.sin (x * f64.i64 i)) (iota n)))[1]",
+        "(scatter (replicate n 0) (map (\\i -> n - i) (iota n)) (map (\\i -> f64.sin (x * f64.i64 i)) (iota n)))[1]",
+    ] {
+        let program = by(PARALLEL[0], &source(&format!("entry f (n: i64) (x: f64): f64 = {form}")));
+        let explanation = program.function("f").and_then(|f| f.explain(chadwick_core::Mode::Vjp, Stage::Derivatives));
+        let core = explanation.unwrap_or_else(|error| panic!("{}", error.message())).core;
+        assert!(core.contains("build [task"), "{form}:\n{core}");
+    }
+}
+
+fn maps_are_the_same(engine: Engine, longest: i64, text: &str) {
     let program = source(text);
-    let parallel = by(Engine::Dual(Rung::Parallel), &program);
+    let parallel = by(engine, &program);
     let programs = THREADS.map(|threads| native(&parallel, threads));
     let entries = text.lines().filter_map(|line| line.strip_prefix("entry ")?.split_whitespace().next());
     for entry in entries {
-        for n in [0i64, 1, 5, 20_000] {
+        for n in [0, 1, 5, longest] {
             let args: [Value; 2] = [n.into(), 0.7.into()];
             let wanted = call(&program, entry, &args);
             assert_near(&call(&parallel, entry, &args), &wanted, entry);

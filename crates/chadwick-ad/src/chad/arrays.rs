@@ -1,12 +1,13 @@
 //! Builds, and operations on arrays that have no body.
 
+use super::Direction;
 use super::meaning::Whole;
 use super::rules::Chad;
 use chadwick_core::{Atom, Axis, BinaryOp, Block, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
-    /// Each element leaves its backpropagator, and each is called with the cotangent of its element.
+    /// Each element leaves its derivative, and each is called: with the cotangent of its element, or for its tangent.
     pub fn build(
         &mut self,
         statement: &Statement,
@@ -17,32 +18,46 @@ impl Chad<'_, '_> {
     ) -> Option<Atom> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
-        let body = self.block_with_backpropagator(body, &[], &flags, span);
+        let body = self.block_with_derivative(body, &[], &flags, span);
+        let own = inner.iter().zip(&flags).filter(|(_, flag)| **flag);
+        let inner_of_own: Vec<Vec<Size>> = own.map(|(sizes, _)| sizes.clone()).collect();
         let inner = [inner.to_vec(), vec![Vec::new()]].concat();
         let elements: Vec<Type> = types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)).collect();
         let environment = self.environment.clone();
-        let backpropagator = Type::Function(self.backpropagator_type(&elements, &environment).into());
-        let backpropagators = self.context.fresh("backs", backpropagator.array([Dim::Any]));
+        let derivative = Type::Function(self.derivative_type(&elements, &environment).into());
+        let derivatives = self.context.fresh(format!("{}s", self.derivative_name()), derivative.array([Dim::Any]));
         let mut binders = self.primal_binders(&statement.binders);
-        binders.push(backpropagators.clone());
+        binders.push(derivatives.clone());
         self.push(binders, Op::Build { space: space.to_vec(), body, inner }, span);
-        let backpropagators = Atom::Var(backpropagators.var);
+        let derivatives = Atom::Var(derivatives.var);
+        if self.engine.direction == Direction::Forward {
+            return Some(self.pushforward(types, span, |this| this.build_of_tangents(&derivatives, inner_of_own, types, span)));
+        }
         Some(self.backpropagator(types, span, |this, cotangents, state| {
             let environment = this.environment.clone();
             let state = this.written_out(state, &environment, span);
             let absent = this.all_absent(types, cotangents, span);
             let all = |this: &mut Self, state: Vec<Atom>| {
-                let size = this.context.emit_one(Op::Dim { array: backpropagators.clone(), axis: 0 }, span);
+                let size = this.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
                 let rows: Vec<Atom> = types
                     .iter()
                     .zip(cotangents)
                     .map(|(ty, own)| this.engine.meaning.elements(this.context, ty, own.clone(), &size, span))
                     .collect();
-                let (state, _) = this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
+                let call = |this: &mut Self, at: Atom, state| {
                     let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
-                    let backpropagator = this.element(&backpropagators, &at, span);
-                    this.scoped(state, &backpropagator, args, &[], span)
-                });
+                    let backpropagator = this.element(&derivatives, &at, span);
+                    this.scoped(state, &backpropagator, args, &[], span).0
+                };
+                let state = match this.engine.meaning.has_tasks() {
+                    true => this.in_stretches(size, state, span, call),
+                    false => {
+                        this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
+                            (call(this, at, state), Vec::new())
+                        })
+                        .0
+                    }
+                };
                 state.unwrap_or_default()
             };
             let Some(condition) = absent else { return Some(all(this, state)) };
@@ -52,6 +67,17 @@ impl Chad<'_, '_> {
             let otherwise = this.context.b.pop_block(results);
             Some(this.context.emit(Op::If { condition, then, otherwise }, span))
         }))
+    }
+
+    fn build_of_tangents(&mut self, derivatives: &Atom, inner: Vec<Vec<Size>>, types: &[Type], span: Span) -> Vec<Atom> {
+        let size = self.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
+        let axis = Axis { var: self.context.fresh("i", Type::I64).var, size };
+        self.context.b.push_block();
+        let derivative = self.element(derivatives, &Atom::Var(axis.var), span);
+        let elements = self.pushed(&derivative, Vec::new(), span);
+        let body = self.context.b.pop_block(elements);
+        let types = self.cotangent_types(types);
+        self.context.b.push(Op::Build { space: vec![axis], body, inner }, types, span)
     }
 
     /// Whether all cotangents are zeros that are known as such.
@@ -94,6 +120,9 @@ impl Chad<'_, '_> {
         let binders = self.primal_binders(&statement.binders);
         self.push(binders, op, span);
         let ty = types.first()?.clone();
+        if self.engine.direction == Direction::Forward {
+            return Some(self.view_of_tangents(statement, types));
+        }
         match &statement.op {
             Op::Index { array, indices } => {
                 let dims: Vec<SliceDim> = indices.iter().cloned().map(SliceDim::Index).collect();
@@ -139,6 +168,30 @@ impl Chad<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// The same operation on tangents.
+    fn view_of_tangents(&mut self, statement: &Statement, types: &[Type]) -> Atom {
+        let span = statement.span;
+        self.pushforward(types, span, |this| {
+            let mut op = statement.op.clone();
+            match &mut op {
+                Op::Index { array, .. } | Op::Slice { array, .. } | Op::Transpose { array, .. } | Op::Reshape { array, .. } => {
+                    *array = this.tangent(array, span);
+                }
+                Op::Update { array, value, .. } => {
+                    *array = this.tangent(array, span);
+                    *value = this.tangent(value, span);
+                }
+                Op::Concat { arrays } => *arrays = this.tangents_of(arrays, span),
+                Op::ArrayLiteral { ty, elements, .. } => {
+                    *ty = this.engine.meaning.cotangent_type(this.context, ty);
+                    *elements = this.tangents_of(elements, span);
+                }
+                _ => {}
+            }
+            vec![this.context.emit_one(op, span)]
+        })
     }
 
     /// `D(s ! i) = … (x ! i, \d. x' (the array that has d at i))`

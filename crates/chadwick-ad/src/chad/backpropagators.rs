@@ -1,16 +1,21 @@
 //! Backpropagators: functions from cotangents of values to what they contribute to the environment.
 
+use super::Direction;
 use super::meaning::{State, Variable};
 use super::rules::Chad;
 use chadwick_core::{Atom, Binder, FunctionType, Lambda, Loop, LoopForm, Op, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
-    /// The type of a function from cotangents of values of these types to those of an environment.
-    pub fn backpropagator_type(&mut self, types: &[Type], environment: &[Variable]) -> FunctionType {
+    /// The type of the derivative of values of these types: from their cotangents to those of an environment, or the other way round.
+    pub fn derivative_type(&mut self, types: &[Type], environment: &[Variable]) -> FunctionType {
         let mut params = self.cotangent_types(types);
         let (meaning, context) = self.meaning();
         let results = meaning.state_types(context, environment);
+        if self.engine.direction == Direction::Forward {
+            return FunctionType { params: results, results: params };
+        }
+        let meaning = &self.engine.meaning;
         if meaning.passes_state() {
             params.extend(results.clone());
         }
@@ -31,7 +36,7 @@ impl Chad<'_, '_> {
         span: Span,
         make: impl FnOnce(&mut Self, &[Atom], State) -> State,
     ) -> Atom {
-        let function = self.backpropagator_type(types, environment);
+        let function = self.derivative_type(types, environment);
         let params: Vec<Binder> = function.params.iter().map(|ty| self.context.fresh("d", ty.clone())).collect();
         let atoms: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
         let (cotangents, given) = atoms.split_at(types.len());

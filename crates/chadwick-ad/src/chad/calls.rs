@@ -1,6 +1,7 @@
-//! Functions of the program: `D[f]` gives the results and a function from their cotangents to those of the arguments. Also functions with a
-//! rule of their own.
+//! Functions of the program: `D[f]` gives the results and a function from their cotangents to those of the arguments, or from tangents of the
+//! arguments to theirs. Also functions with a rule of their own.
 
+use super::Direction;
 use super::meaning::has_functions;
 use super::rules::Chad;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
@@ -9,7 +10,7 @@ use chadwick_source::Span;
 use rustc_hash::FxHashMap;
 
 impl Chad<'_, '_> {
-    /// The results of a function's body, and its backpropagator from the wanted results to the masked parameters.
+    /// The results of a function's body, and the derivative of the wanted results by the masked parameters.
     pub fn closed_block(&mut self, lambda: &Lambda, mask: &[bool], wanted: &[bool], span: Span) -> (Vec<Atom>, Atom) {
         let masked = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked);
         let bound: Vec<Binder> = masked.map(|(param, _)| param.clone()).collect();
@@ -44,20 +45,27 @@ impl Chad<'_, '_> {
         let here = self.primals(args);
         let mut binders = self.primal_binders(&statement.binders);
         let ty = self.context.program().functions[target.0 as usize].results.last().cloned().unwrap_or(Type::BOOL);
-        let inner = self.context.fresh("back", ty);
+        let inner = self.context.fresh(self.derivative_name(), ty);
         binders.push(inner.clone());
         self.push(binders, Op::Call { function: target, args: here }, span);
         let active = statement.binders.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
         let types: Vec<Type> = active.map(|(binder, _)| binder.ty.clone()).collect();
-        Some(self.backpropagator(&types, span, |this, cotangents, mut state| {
-            let op = Op::Apply { function: Atom::Var(inner.var), args: cotangents.to_vec() };
-            let given = this.context.emit(op, span);
-            let masked = args.iter().zip(&mask).filter(|(_, masked)| **masked);
-            for ((arg, _), cotangent) in masked.zip(given) {
-                state = this.one(state, arg, cotangent, span);
-            }
-            state
-        }))
+        let masked = args.iter().zip(&mask).filter(|(_, masked)| **masked);
+        let masked: Vec<Atom> = masked.map(|(arg, _)| arg.clone()).collect();
+        let inner = Atom::Var(inner.var);
+        Some(match self.engine.direction {
+            Direction::Reverse => self.backpropagator(&types, span, |this, cotangents, mut state| {
+                let given = this.context.emit(Op::Apply { function: inner, args: cotangents.to_vec() }, span);
+                for (arg, cotangent) in masked.iter().zip(given) {
+                    state = this.one(state, arg, cotangent, span);
+                }
+                state
+            }),
+            Direction::Forward => self.pushforward(&types, span, |this| {
+                let args = this.tangents_of(&masked, span);
+                this.context.emit(Op::Apply { function: inner, args }, span)
+            }),
+        })
     }
 
     /// The transformed function, made once for each choice of arguments and results.
@@ -74,24 +82,28 @@ impl Chad<'_, '_> {
         };
         let params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
         let results = self.cotangent_types(&chosen(lambda.params.iter().map(|it| it.ty.clone()).collect(), mask));
-        let backpropagator = Type::Function(FunctionType { params, results }.into());
+        let derivative = match self.engine.direction {
+            Direction::Reverse => FunctionType { params, results },
+            Direction::Forward => FunctionType { params: results, results: params },
+        };
         let mut types: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
-        types.push(backpropagator);
-        let target = self.context.reserve(Chad::function_name(&source.name), Vec::new(), types, source.span);
+        types.push(Type::Function(derivative.into()));
+        let name = self.function_name(&source.name);
+        let target = self.context.reserve(name, Vec::new(), types, source.span);
         self.engine.functions.insert(key, target);
         let mut inner = Chad::new(self.context, self.engine, &lambda.body, &lambda.params, mask, wanted);
         let params = inner.primal_binders(&lambda.params);
         // Calls in this very function must know what it takes.
         inner.context.b.program_mut().functions[target.0 as usize].params = params;
         inner.context.b.push_block();
-        let (mut results, backpropagator) = inner.closed_block(&lambda, mask, wanted, source.span);
-        results.push(backpropagator);
+        let (mut results, derivative) = inner.closed_block(&lambda, mask, wanted, source.span);
+        results.push(derivative);
         let body = self.context.b.pop_block(results);
         self.context.b.program_mut().functions[target.0 as usize].body = body;
         target
     }
 
-    /// A function whose backpropagator the program gives.
+    /// A function whose derivative the program gives.
     pub fn custom(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         let holds = |var: &Var| has_functions(self.context.program(), &self.context.var_type(*var));
@@ -107,6 +119,9 @@ impl Chad<'_, '_> {
         let all = &custom.function.body.results;
         let (tape, results) = all.split_at(skip.min(all.len()));
         self.push(statement.binders.clone(), Op::Copy(results.to_vec()), span);
+        if self.engine.direction == Direction::Forward {
+            return Some(self.custom_tangents(statement, custom, types));
+        }
         let seen = if matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
         Some(self.backpropagator(types, span, |this, cotangents, mut state| {
             let mut given = seen.to_vec();
@@ -132,6 +147,29 @@ impl Chad<'_, '_> {
             }
             state
         }))
+    }
+
+    /// A rule is given the arguments and their tangents.
+    fn custom_tangents(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Atom {
+        let span = statement.span;
+        self.pushforward(types, span, |this| {
+            let mut given = custom.args.clone();
+            for arg in &custom.args {
+                let (tangent, ty) = (this.tangent(arg, span), this.source_type(arg));
+                given.push(this.engine.meaning.in_full(this.context, tangent, arg, &ty, span));
+            }
+            for (param, atom) in custom.rule.params.iter().zip(given) {
+                this.push(vec![param.clone()], Op::Copy(vec![atom]), span);
+            }
+            custom.rule.body.statements.iter().for_each(|statement| this.context.push_statement(statement.clone()));
+            let mut own = Vec::new();
+            for (binder, tangent) in statement.binders.iter().zip(&custom.rule.body.results) {
+                if this.is_active(binder) {
+                    own.push(this.engine.meaning.in_form(this.context, tangent.clone(), &binder.ty, span));
+                }
+            }
+            own
+        })
     }
 
     /// Copies of variables are as active as the variables.

@@ -1,10 +1,12 @@
 //! Choices, loops, pairs of blocks; and which forms are written in simpler ones first.
 
+use super::Direction;
 use super::meaning::{Field, has_cotangent};
 use super::rules::Chad;
+use crate::context::with_axis;
 use crate::flow::uses_rule;
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, CustomKind, Dim, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Custom, CustomKind, Dim, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
 };
 use chadwick_source::Span;
 
@@ -32,7 +34,7 @@ impl Chad<'_, '_> {
                 self.transpose_build(statement, array, permutation)
             }
             Op::Reshape { array, dims } if !self.engine.meaning.has_views() => self.reshape_build(statement, array, dims),
-            Op::Custom(custom) if !uses_rule(custom, true) || !self.engine.meaning.uses_rules() => {
+            Op::Custom(custom) if !self.goes_by_rule(custom) => {
                 let params = custom.function.params.iter().zip(&custom.args);
                 let bind = |(param, arg): (&Binder, &Atom)| Statement {
                     binders: vec![param.clone()],
@@ -48,6 +50,10 @@ impl Chad<'_, '_> {
         };
         made.iter().for_each(|binder| self.mark(binder));
         Some(simpler)
+    }
+
+    fn goes_by_rule(&self, custom: &Custom) -> bool {
+        uses_rule(custom, self.engine.direction == Direction::Reverse) && self.engine.meaning.uses_rules()
     }
 
     fn nested_build(
@@ -159,7 +165,8 @@ impl Chad<'_, '_> {
         before
     }
 
-    /// `D(case s of {inl x → t; …}) = let (u, u') = D(s) in case u of inl x → let (v, v') = D(t) in (v, \d. let (dΓ, dx) = v' d in dΓ + u' (inl dx)); …`
+    /// `D(case s of {inl x → t; …}) = let (u, u') = D(s) in case u of inl x → let (v, v') = D(t) in (v, \d. let (dΓ, dx) = v' d in dΓ + u' (inl dx)); …`,
+    /// and forwards `(v, \t. v' (t, cast (u' t)))`
     pub fn match_statement(
         &mut self,
         statement: &Statement,
@@ -178,31 +185,42 @@ impl Chad<'_, '_> {
             let has_one = |binder: &&Binder| self.has_place(scrutinee) && has_cotangent(self.context, &binder.ty);
             let inside: Vec<Binder> = arm.binders.iter().filter(has_one).cloned().collect();
             self.context.b.push_block();
-            let (mut results, mut backpropagator) = self.block(&arm.body, &inside, &flags, span);
+            let (mut results, mut derivative) = self.block(&arm.body, &inside, &flags, span);
             if !inside.is_empty() {
-                let (variables, inner) = (self.variables(&inside), backpropagator);
-                backpropagator = self.backpropagator(&types, span, |this, cotangents, state| {
-                    let (state, parts) = this.scoped(state, &inner, cotangents.to_vec(), &variables, span);
-                    let mut parts = parts.into_iter();
-                    let mut fields = Vec::new();
-                    for (binder, primal) in arm.binders.iter().zip(&binders) {
-                        let part = if has_cotangent(this.context, &binder.ty) { parts.next() } else { None };
-                        fields.push((Field { primal: Atom::Var(primal.var), ty: binder.ty.clone() }, part));
-                    }
-                    let cotangent = this.engine.meaning.inject(this.context, &ty, arm.tag, &fields, span);
-                    this.one(state, scrutinee, cotangent, span)
-                });
+                let (variables, inner) = (self.variables(&inside), derivative);
+                let field = |(binder, primal): (&Binder, &Binder)| Field { primal: Atom::Var(primal.var), ty: binder.ty.clone() };
+                let fields: Vec<Field> = arm.binders.iter().zip(&binders).map(field).collect();
+                derivative = match self.engine.direction {
+                    Direction::Reverse => self.backpropagator(&types, span, |this, cotangents, state| {
+                        let (state, parts) = this.scoped(state, &inner, cotangents.to_vec(), &variables, span);
+                        let mut parts = parts.into_iter();
+                        let mut given = Vec::new();
+                        for field in fields {
+                            let part = if has_cotangent(this.context, &field.ty) { parts.next() } else { None };
+                            given.push((field, part));
+                        }
+                        let cotangent = this.engine.meaning.inject(this.context, &ty, arm.tag, &given, span);
+                        this.one(state, scrutinee, cotangent, span)
+                    }),
+                    Direction::Forward => self.pushforward(&types, span, |this| {
+                        let whole = this.tangent(scrutinee, span);
+                        let parts = this.engine.meaning.payload(this.context, &ty, arm.tag, &whole, &fields, span);
+                        let own = fields.iter().zip(parts).filter(|(field, _)| has_cotangent(this.context, &field.ty));
+                        let own = own.filter_map(|(_, part)| part).collect();
+                        this.pushed(&inner, own, span)
+                    }),
+                };
             }
-            results.push(backpropagator);
+            results.push(derivative);
             let body = self.context.b.pop_block(results);
             made.push(Arm { tag: arm.tag, binders, body });
         }
-        let otherwise = otherwise.map(|block| self.block_with_backpropagator(block, &[], &flags, span));
+        let otherwise = otherwise.map(|block| self.block_with_derivative(block, &[], &flags, span));
         let op = Op::Match { scrutinee: self.primal(scrutinee), arms: made, otherwise };
-        self.push_with_backpropagator(statement, active, op)
+        self.push_with_derivative(statement, active, op)
     }
 
-    /// Iterations leave their backpropagators in an array, which is gone through backwards.
+    /// Iterations leave their derivatives in an array, which is gone through backwards, or forwards.
     pub fn loop_statement(&mut self, statement: &Statement, parts: &Loop, types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         let count = parts.carry.len();
@@ -220,7 +238,7 @@ impl Chad<'_, '_> {
             LoopForm::While { condition } => LoopForm::While { condition: self.plain_block(condition) },
         };
         let wanted = [carried.clone(), emit_flags.clone()].concat();
-        let body = self.block_with_backpropagator(&parts.body, &inside, &wanted, span);
+        let body = self.block_with_derivative(&parts.body, &inside, &wanted, span);
         let emits = [parts.emits.clone(), vec![Vec::new()]].concat();
         let variables = self.variables(&inside);
         let mut given: Vec<Type> = inside.iter().map(|binder| binder.ty.clone()).collect();
@@ -228,15 +246,27 @@ impl Chad<'_, '_> {
         let emitted_types: Vec<Type> = emitted_types.collect();
         given.extend(emitted_types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)));
         let environment = [self.environment.clone(), variables.clone()].concat();
-        let backpropagator = Type::Function(self.backpropagator_type(&given, &environment).into());
-        let backpropagators = self.context.fresh("backs", backpropagator.array([Dim::Any]));
+        let derivative = Type::Function(self.derivative_type(&given, &environment).into());
+        let derivatives = self.context.fresh(format!("{}s", self.derivative_name()), derivative.array([Dim::Any]));
         let lasts = self.primal_binders(last);
         let emitted = self.primal_binders(emitted);
-        let binders = [lasts.clone(), counter.to_vec(), emitted, vec![backpropagators.clone()]].concat();
+        let binders = [lasts.clone(), counter.to_vec(), emitted, vec![derivatives.clone()]].concat();
         let hints = parts.hints.clone();
         let made = Loop { carry, initial, form, body, emits, counted: parts.counted, hints };
         self.push(binders, Op::Loop(Box::new(made)), span);
-        let backpropagators = Atom::Var(backpropagators.var);
+        let backpropagators = Atom::Var(derivatives.var);
+        if self.engine.direction == Direction::Forward {
+            let active_lasts: Vec<bool> =
+                last.iter().zip(&carried).filter(|(_, carried)| **carried).map(|(last, _)| self.is_active(last)).collect();
+            let initial = parts.initial.iter().zip(&carried).filter(|(_, carried)| **carried);
+            let initial: Vec<Atom> = initial.map(|(initial, _)| initial.clone()).collect();
+            let emits = parts.emits.iter().zip(&emit_flags).filter(|(_, flag)| **flag).map(|(sizes, _)| sizes.clone()).collect();
+            return Some(self.pushforward(types, span, |this| {
+                let (last, emitted) = this.pushing_loop(&backpropagators, &initial, emits, span);
+                let last = last.into_iter().zip(active_lasts).filter(|(_, is_active)| *is_active).map(|(last, _)| last);
+                last.chain(emitted).collect()
+            }));
+        }
         Some(self.backpropagator(types, span, |this, cotangents, state| {
             let size = this.context.emit_one(Op::Dim { array: backpropagators.clone(), axis: 0 }, span);
             let mut cotangents = cotangents.iter().cloned();
@@ -268,6 +298,34 @@ impl Chad<'_, '_> {
         }))
     }
 
+    /// A loop that calls one derivative after the other, on the tangents of what is carried; gives those at the end, and those emitted.
+    fn pushing_loop(
+        &mut self,
+        derivatives: &Atom,
+        initial: &[Atom],
+        emits: Vec<Vec<Size>>,
+        span: Span,
+    ) -> (Vec<Atom>, Vec<Atom>) {
+        let bound = self.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
+        let start = self.tangents_of(initial, span);
+        let types: Vec<Type> = start.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
+        let carry: Vec<Binder> = types.iter().map(|ty| self.context.fresh("t", ty.clone())).collect();
+        let index = self.context.fresh("i", Type::I64);
+        self.context.b.push_block();
+        let derivative = self.element(derivatives, &Atom::Var(index.var), span);
+        let carried = carry.iter().map(|binder| Atom::Var(binder.var)).collect();
+        let next = self.pushed(&derivative, carried, span);
+        let emitted = next.iter().skip(carry.len()).map(|atom| with_axis(&self.context.type_of(atom)));
+        let types = [types, emitted.collect()].concat();
+        let body = self.context.b.pop_block(next);
+        let form = LoopForm::For { index, bound };
+        let count = carry.len();
+        let parts = Loop { carry, initial: start, form, body, emits, counted: false, hints: Default::default() };
+        let mut last = self.context.b.push(Op::Loop(Box::new(parts)), types, span);
+        let emitted = last.split_off(count);
+        (last, emitted)
+    }
+
     pub fn element(&mut self, array: &Atom, at: &Atom, span: Span) -> Atom {
         self.context.emit_one(Op::Index { array: array.clone(), indices: vec![at.clone()] }, span)
     }
@@ -277,33 +335,38 @@ impl Chad<'_, '_> {
         let flags = self.flags(&statement.binders);
         let at = left.results.len().min(flags.len());
         let halves = [(left, &flags[..at], &statement.binders[..at]), (right, &flags[at..], &statement.binders[at..])];
-        let (mut blocks, mut binders, mut backpropagators) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut blocks, mut binders, mut derivatives) = (Vec::new(), Vec::new(), Vec::new());
         let mut counts = Vec::new();
         for (block, flags, own) in halves {
-            blocks.push(self.block_with_backpropagator(block, &[], flags, span));
+            blocks.push(self.block_with_derivative(block, &[], flags, span));
             let types: Vec<Type> = own.iter().zip(flags).filter(|(_, flag)| **flag).map(|(it, _)| it.ty.clone()).collect();
             let environment = self.environment.clone();
-            let ty = Type::Function(self.backpropagator_type(&types, &environment).into());
-            let backpropagator = self.context.fresh("back", ty);
+            let ty = Type::Function(self.derivative_type(&types, &environment).into());
+            let derivative = self.context.fresh(self.derivative_name(), ty);
             binders.extend(self.primal_binders(own));
-            binders.push(backpropagator.clone());
-            backpropagators.push(Atom::Var(backpropagator.var));
+            binders.push(derivative.clone());
+            derivatives.push(Atom::Var(derivative.var));
             counts.push(types);
         }
         let (right, left) = (blocks.pop().unwrap_or_default(), blocks.pop().unwrap_or_default());
         self.push(binders, Op::Par { left, right }, span);
-        Some(self.backpropagator(&counts.concat(), span, |this, cotangents, mut state| {
-            let mut rest = cotangents;
-            for (backpropagator, own) in backpropagators.iter().zip(&counts) {
-                let (own, others) = rest.split_at(own.len());
-                state = this.scoped(state, backpropagator, own.to_vec(), &[], span).0;
-                rest = others;
-            }
-            state
-        }))
+        Some(match self.engine.direction {
+            Direction::Reverse => self.backpropagator(&counts.concat(), span, |this, cotangents, state| {
+                let (left, right) = cotangents.split_at(counts[0].len());
+                match this.engine.meaning.has_tasks() {
+                    true => this.side_by_side(state, &derivatives, [left, right], span),
+                    false => derivatives.iter().zip([left, right]).fold(state, |state, (backpropagator, own)| {
+                        this.scoped(state, backpropagator, own.to_vec(), &[], span).0
+                    }),
+                }
+            }),
+            Direction::Forward => self.pushforward(&counts.concat(), span, |this| {
+                derivatives.iter().flat_map(|derivative| this.pushed(derivative, Vec::new(), span)).collect()
+            }),
+        })
     }
 
-    /// The value without a backpropagator, and a backpropagator that runs the block again: `(fst D[t], snd D[t])`.
+    /// The value without a derivative, and a derivative that runs the block again: `(fst D[t], snd D[t])`.
     pub fn recompute(&mut self, statement: &Statement, block: &Block, types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
@@ -312,10 +375,16 @@ impl Chad<'_, '_> {
         let block = self.plain_block(block);
         let binders = self.primal_binders(&statement.binders);
         self.push(binders, Op::Recompute(block), span);
-        Some(self.backpropagator(types, span, |this, cotangents, state| {
-            let (_, backpropagator) = this.block(&again, &[], &flags, span);
-            this.scoped(state, &backpropagator, cotangents.to_vec(), &[], span).0
-        }))
+        Some(match self.engine.direction {
+            Direction::Reverse => self.backpropagator(types, span, |this, cotangents, state| {
+                let (_, backpropagator) = this.block(&again, &[], &flags, span);
+                this.scoped(state, &backpropagator, cotangents.to_vec(), &[], span).0
+            }),
+            Direction::Forward => self.pushforward(types, span, |this| {
+                let (_, derivative) = this.block(&again, &[], &flags, span);
+                this.pushed(&derivative, Vec::new(), span)
+            }),
+        })
     }
 }
 

@@ -1,40 +1,34 @@
-//! Cotangents as the definition has them: of the form of their value, which says how long arrays are and which constructor it has (the papers'
+//! Cotangents and tangents as the definition has them: of the form of their value, which says how long arrays are and which constructor it has (the papers'
 //! dependent types, checked when they meet). A backpropagator gives the cotangents of the whole environment, and a sum of two environments adds
 //! each of their parts.
 
+use super::Direction;
 use super::meaning::{
     BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
 };
+use super::monoids::Monoid;
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
-    Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, MessagePart, Op,
-    Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
+    Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, Lambda,
+    MessagePart, Op, Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
 
-/// What the cotangent of a number is. CHAD asks only for zero and addition, so any commutative monoid will do.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Scalars {
-    /// A number of the same type.
-    #[default]
-    Numbers,
-    /// Whether it matters: the derivative over truth values.
-    Dependencies,
-}
-
 #[derive(Default)]
 pub struct Dense {
-    scalars: Scalars,
+    /// What the cotangents of numbers are; numbers of the same type if nothing else.
+    monoid: Option<&'static Monoid>,
+    direction: Direction,
     primal_types: FxHashMap<TypeId, TypeId>,
     cotangent_types: FxHashMap<TypeId, TypeId>,
     bags: FxHashMap<Type, TypeId>,
     zeros: FxHashMap<Type, FunctionId>,
     sums: FxHashMap<Type, FunctionId>,
-    pub(super) truths: FxHashMap<Type, FunctionId>,
-    pub(super) ones: FxHashMap<Type, FunctionId>,
+    pub(super) to_elements: FxHashMap<Type, FunctionId>,
+    pub(super) to_numbers: FxHashMap<Type, FunctionId>,
 }
 
 /// Which of the two type maps.
@@ -45,19 +39,24 @@ enum Side {
 }
 
 impl Dense {
-    pub fn new(scalars: Scalars) -> Dense {
-        Dense { scalars, ..Dense::default() }
+    pub fn new(monoid: Option<&'static Monoid>, direction: Direction) -> Dense {
+        Dense { monoid, direction, ..Dense::default() }
     }
 
     fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
         let ty = sizeless(ty);
-        let changes_numbers = self.scalars != Scalars::Numbers && matches!(side, Side::Cotangent);
-        if !changes_numbers && !has_functions(context.program(), &ty) {
+        let monoid = self.monoid.filter(|_| matches!(side, Side::Cotangent));
+        if monoid.is_none() && !has_functions(context.program(), &ty) {
             return ty;
         }
+        match (&ty, monoid) {
+            (Type::Prim(_), Some(monoid)) => return Type::Prim(monoid.prim),
+            (Type::Array(ArrayType { element: Element::Prim(_), dims }), Some(monoid)) => {
+                return Type::Prim(monoid.prim).array(dims.clone());
+            }
+            _ => {}
+        }
         match &ty {
-            Type::Prim(_) => Type::BOOL,
-            Type::Array(ArrayType { element: Element::Prim(_), dims }) => Type::BOOL.array(dims.clone()),
             Type::Array(ArrayType { element: Element::Boxed(element), dims }) => {
                 let element = Element::Boxed(self.mapped(context, element, side).into());
                 Type::Array(ArrayType { element, dims: dims.clone() })
@@ -83,7 +82,10 @@ impl Dense {
             }
             Type::Function(function) => match side {
                 Side::Primal => self.primal_function(context, function),
-                Side::Cotangent => self.bag(context, &ty, function),
+                Side::Cotangent => match self.direction {
+                    Direction::Reverse => self.bag(context, &ty, function),
+                    Direction::Forward => self.power(context, function),
+                },
             },
             other => other.clone(),
         }
@@ -102,14 +104,41 @@ impl Dense {
         carrying.into_iter().map(|ty| self.mapped(context, ty, Side::Cotangent)).collect()
     }
 
-    /// `D1[σ → τ] = D1[σ] → D1[τ] × (D2[τ] → D2[σ])`
+    /// `D1[σ → τ] = D1[σ] → D1[τ] × (D2[τ] → D2[σ])`, or `D1[σ] → D1[τ] × (D2[σ] → D2[τ])`
     fn primal_function(&mut self, context: &mut Context, function: &FunctionType) -> Type {
         let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         let mut results: Vec<Type> = function.results.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
-        let back =
-            FunctionType { params: self.carrying(context, &function.results), results: self.carrying(context, &function.params) };
-        results.push(Type::Function(back.into()));
+        let [of_results, of_params] = [&function.results, &function.params].map(|types| self.carrying(context, types));
+        let derivative = match self.direction {
+            Direction::Reverse => FunctionType { params: of_results, results: of_params },
+            Direction::Forward => FunctionType { params: of_params, results: of_results },
+        };
+        results.push(Type::Function(derivative.into()));
         Type::Function(FunctionType { params, results }.into())
+    }
+
+    /// `D2[σ → τ] = D1[σ] → D2[τ]`
+    fn power(&mut self, context: &mut Context, function: &FunctionType) -> Type {
+        let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
+        let results = self.carrying(context, &function.results);
+        Type::Function(FunctionType { params, results }.into())
+    }
+
+    /// A tangent of a function: `make` gives the tangents of its results at arguments.
+    fn pointwise(
+        &mut self,
+        context: &mut Context,
+        function: &FunctionType,
+        span: Span,
+        make: impl FnOnce(&mut Self, &mut Context, Vec<Atom>) -> Vec<Atom>,
+    ) -> Atom {
+        let types: Vec<Type> = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
+        let params: Vec<Binder> = types.into_iter().map(|ty| context.fresh("x", ty)).collect();
+        let results = self.carrying(context, &function.results);
+        context.b.push_block();
+        let tangents = make(self, context, params.iter().map(|param| Atom::Var(param.var)).collect());
+        let body = context.b.pop_block(tangents);
+        context.emit_one(Op::Closure(Lambda { params, results, body }), span)
     }
 
     /// `D2[σ → τ]`: bags of pairs of `D1[σ]` and `D2[τ]`.
@@ -178,7 +207,7 @@ impl Dense {
             }
             let results = context.construct(&cotangent_type, tag, args, span);
             let same = Arm { tag, binders: other, body: context.b.pop_block(results) };
-            let otherwise = (all.len() > 1).then(|| mismatch(context, vec![left.clone()], span));
+            let otherwise = (all.len() > 1).then(|| mismatch(context, self.direction.word(), vec![left.clone()], span));
             let op = Op::Match { scrutinee: right.clone(), arms: vec![same], otherwise };
             let results = context.b.push(op, vec![cotangent_type.clone()], span);
             arms.push(Arm { tag, binders: own, body: context.b.pop_block(results) });
@@ -190,10 +219,7 @@ impl Dense {
     }
 
     fn zero_number(&self, prim: Prim) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => Atom::Const(Const::zero(prim)),
-            Scalars::Dependencies => Atom::bool(false),
-        }
+        Atom::Const(self.monoid.map_or(Const::zero(prim), |monoid| monoid.zero))
     }
 
     fn both(&mut self, context: &mut Context, ty: &Type) -> (Type, Type) {
@@ -218,9 +244,9 @@ fn new_type(context: &mut Context, name: Name) -> TypeId {
 }
 
 /// A block that fails, since the constructors of two values differ that must not.
-pub fn mismatch(context: &mut Context, results: Vec<Atom>, span: Span) -> Block {
+pub fn mismatch(context: &mut Context, word: &str, results: Vec<Atom>, span: Span) -> Block {
     context.b.push_block();
-    let text = String::from("a cotangent has another constructor than the value it belongs to");
+    let text = format!("a {word} has another constructor than the value it belongs to");
     let op = Op::Assert { condition: Atom::bool(false), message: vec![MessagePart::Text(text)] };
     context.b.push(op, Vec::new(), span);
     context.b.pop_block(results)
@@ -277,6 +303,14 @@ impl Meaning for Dense {
                 let body = context.b.pop_block(vec![element]);
                 context.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
             }
+            Type::Function(function) if self.direction == Direction::Forward => {
+                self.pointwise(context, function, span, |this, context, args| {
+                    let values = context.emit(Op::Apply { function: primal.clone(), args }, span);
+                    let pairs = function.results.iter().zip(values);
+                    let carrying: Vec<(&Type, Atom)> = pairs.filter(|(ty, _)| has_cotangent(context, ty)).collect();
+                    carrying.into_iter().map(|(ty, value)| this.zero(context, &value, ty, span)).collect()
+                })
+            }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
                 context.construct(&bag, BAG_NONE, Vec::new(), span).swap_remove(0)
@@ -294,11 +328,8 @@ impl Meaning for Dense {
         }
         match ty {
             Type::Prim(prim) => {
-                let op = match self.scalars {
-                    Scalars::Numbers => PrimOp::Binary(BinaryOp::Add, *prim),
-                    Scalars::Dependencies => PrimOp::Binary(BinaryOp::Or, Prim::Bool),
-                };
-                context.prim(op, vec![left, right], span)
+                let (plus, prim) = self.monoid.map_or((BinaryOp::Add, *prim), |monoid| (monoid.plus, monoid.prim));
+                context.prim(PrimOp::Binary(plus, prim), vec![left, right], span)
             }
             Type::Array(array) => {
                 let element = array.element.as_type().unwrap_or(Type::BOOL);
@@ -308,6 +339,15 @@ impl Meaning for Dense {
                 let sum = self.plus(context, &element, a, b, span);
                 let body = context.b.pop_block(vec![sum]);
                 context.emit_one(Op::Build { space, body, inner: vec![Vec::new()] }, span)
+            }
+            Type::Function(function) if self.direction == Direction::Forward => {
+                self.pointwise(context, function, span, |this, context, args| {
+                    let [left, right] =
+                        [left, right].map(|function| context.emit(Op::Apply { function, args: args.clone() }, span));
+                    let carrying: Vec<&Type> = function.results.iter().filter(|ty| has_cotangent(context, ty)).collect();
+                    let all = carrying.into_iter().zip(left.into_iter().zip(right));
+                    all.map(|(ty, (left, right))| this.plus(context, ty, left, right, span)).collect()
+                })
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
@@ -329,14 +369,14 @@ impl Meaning for Dense {
         to: Prim,
         span: Span,
     ) -> Option<Atom> {
-        match self.scalars {
-            Scalars::Numbers => context.pass(derivative, cotangent, applied, to, span),
-            Scalars::Dependencies => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
+        match self.monoid {
+            None => context.pass(derivative, cotangent, applied, to, span),
+            Some(_) => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
         }
     }
 
     fn uses_rules(&self) -> bool {
-        self.scalars == Scalars::Numbers
+        self.monoid.is_none()
     }
 
     fn embed(&mut self, context: &mut Context, whole: &Whole, dims: &[SliceDim], part: Atom, span: Span) -> Atom {
@@ -397,7 +437,7 @@ impl Meaning for Dense {
             context.b.push_block();
             let zeros = fields.iter().map(|field| self.zero(context, &field.primal, &field.ty, span)).collect();
             let block = context.b.pop_block(zeros);
-            let fails = mismatch(context, Vec::new(), span);
+            let fails = mismatch(context, self.direction.word(), Vec::new(), span);
             Block { statements: [fails.statements, block.statements].concat(), results: block.results }
         });
         let arms = vec![Arm { tag, binders, body }];
@@ -411,16 +451,16 @@ impl Meaning for Dense {
     }
 
     fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => value,
-            Scalars::Dependencies => self.truths(context, value, ty, span),
+        match self.monoid {
+            None => value,
+            Some(monoid) => self.elements_of(context, monoid, value, ty, span),
         }
     }
 
     fn in_full(&mut self, context: &mut Context, cotangent: Atom, _: &Atom, ty: &Type, span: Span) -> Atom {
-        match self.scalars {
-            Scalars::Numbers => cotangent,
-            Scalars::Dependencies => self.ones(context, cotangent, ty, span),
+        match self.monoid {
+            None => cotangent,
+            Some(monoid) => self.numbers_of(context, monoid, cotangent, ty, span),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The environment of cotangents that efficient CHAD changes (thesis 6.3.2 to 6.4): a cell for each variable, by its depth.
 //!
-//! Nobody reads a cell but who opened its scope, and who does takes what is in it, so the order of contributions does not matter. There are two
-//! implementations: a map that is never changed in place, which is slow and easy to believe, and an array with one owner.
+//! Nobody reads a cell but who opened its scope, and who does takes what is in it, so the order of contributions does not matter. There are three
+//! implementations: a map that is never changed in place, which is slow and easy to believe; an array with one owner; and such an array for each task,
+//! merged where tasks end (`tasks.rs`).
 
 use super::meaning::{Meaning, sizeless};
 use super::sparse::{Sparse, Task};
@@ -21,12 +22,14 @@ pub enum Cotangents {
     InArray,
     /// In a map of which every state stays as it is.
     InMap,
+    /// In arrays, one for each of the tasks that run side by side.
+    InTasks,
 }
 
 impl Cotangents {
     pub(super) fn environment(self) -> Box<dyn Environment> {
         match self {
-            Cotangents::InArray => Box::new(InArray::default()),
+            Cotangents::InArray | Cotangents::InTasks => Box::new(InArray::default()),
             Cotangents::InMap => Box::new(InMap::default()),
         }
     }
@@ -111,6 +114,27 @@ impl Sparse {
             let sum = this.plus(context, ty, before, args[2].clone(), span);
             let value = context.construct(&cell, tag, vec![sum], span).swap_remove(0);
             vec![this.environment.write(context, &cell, &args[0], &args[1], value, span)]
+        })
+    }
+
+    /// The end of a task: from two environments and a cell to the first with what the second has in the cell.
+    pub fn merge_function(&mut self, context: &mut Context, ty: &Type) -> FunctionId {
+        let ty = &sizeless(ty);
+        let span = Span::default();
+        let cell = self.cells.ty(context);
+        let state = self.environment.ty(context, &cell);
+        let cotangent = self.cotangent_type(context, ty);
+        let tag = self.cells.tag(context, &cotangent);
+        let one = self.one_function(context, ty);
+        let types = (vec![state.clone(), state.clone(), Type::I64], vec![state.clone()]);
+        self.function(context, (Task::Merge, "merge"), ty, types, |this, context, args| {
+            let value = this.environment.read(context, &cell, &args[1], &args[2], span);
+            let own = context.fresh("d", cotangent);
+            let contribution = vec![args[0].clone(), args[2].clone(), Atom::Var(own.var)];
+            let body = context.block(|context| context.emit(Op::Call { function: one, args: contribution }, span));
+            let arms = vec![Arm { tag, binders: vec![own], body }];
+            let otherwise = Some(Block { statements: Vec::new(), results: vec![args[0].clone()] });
+            context.b.push(Op::Match { scrutinee: value, arms, otherwise }, vec![state], span)
         })
     }
 

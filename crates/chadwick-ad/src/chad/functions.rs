@@ -1,9 +1,11 @@
-//! Functions that are values, through copowers.
+//! Functions that are values, through copowers and powers.
 //!
-//! The primal of a function also gives the backpropagator to its argument. Its cotangent is the bag of its calls: arguments, and cotangents
+//! The primal of a function also gives the derivative by its argument. In reverse its cotangent is the bag of its calls: arguments, and cotangents
 //! of results. When that comes back to where the function was made, its body is run again for every call, this time for what it captured.
-//! So a call runs the backpropagator of the body twice, and nested functions cost exponential time.
+//! Forwards its tangent is a function from arguments to the part of the tangents of results that comes from what it captured.
+//! So a call runs the derivative of the body twice, and nested functions cost exponential time.
 
+use super::Direction;
 use super::meaning::{BAG_BOTH, BAG_NONE, BAG_ONE, State, has_cotangent};
 use super::rules::Chad;
 use chadwick_core::typing::{constructors, lambda_type};
@@ -23,15 +25,16 @@ impl Chad<'_, '_> {
         let wanted = self.carrying(&lambda.results);
         let inside = carrying(self, &lambda.params);
         let params = self.primal_binders(&lambda.params);
-        let body = self.block_with_backpropagator(&lambda.body, &inside, &wanted, span);
+        let body = self.block_with_derivative(&lambda.body, &inside, &wanted, span);
         let variables = self.variables(&inside);
+        let inside_types: Vec<Type> = inside.iter().map(|binder| binder.ty.clone()).collect();
         let environment = [self.environment.clone(), variables].concat();
         let given: Vec<Type> =
             lambda.results.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone()).collect();
-        let backpropagator = Type::Function(self.backpropagator_type(&given, &environment).into());
+        let derivative = Type::Function(self.derivative_type(&given, &environment).into());
         let mut results: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
         let count = results.len();
-        results.push(backpropagator);
+        results.push(derivative);
         let both = self.function_value("both", Lambda { params, results: results.clone(), body }, span);
 
         let kept = self.environment.len();
@@ -40,8 +43,20 @@ impl Chad<'_, '_> {
         self.context.b.push_block();
         let mut values = self.applied(&both, atoms(&params), span);
         let inner = values.pop().unwrap_or(Atom::i64(0));
-        let own =
-            self.linear(&cotangents, span, |this, cotangents| this.applied(&inner, cotangents.to_vec(), span).split_off(kept));
+        let own = match self.engine.direction {
+            Direction::Reverse => {
+                self.linear(&cotangents, span, |this, cotangents| this.applied(&inner, cotangents.to_vec(), span).split_off(kept))
+            }
+            Direction::Forward => {
+                let types = self.cotangent_types(&inside_types);
+                self.linear(&types, span, |this, tangents| {
+                    let environment = this.environment.clone();
+                    let (meaning, context) = this.meaning();
+                    let still = meaning.nothing(context, &environment, span);
+                    this.applied(&inner, [still, tangents.to_vec()].concat(), span)
+                })
+            }
+        };
         let own_type = self.context.type_of(&own);
         values.push(own);
         let body = self.context.b.pop_block(values);
@@ -52,6 +67,9 @@ impl Chad<'_, '_> {
         self.push(vec![binder], Op::Closure(Lambda { params, results: primal_results, body }), span);
 
         let ty = types.first()?.clone();
+        if self.engine.direction == Direction::Forward {
+            return Some(self.pushforward(types, span, |this| vec![this.captured_tangents(lambda, &both, &cotangents, span)]));
+        }
         Some(self.backpropagator(types, span, |this, bag, state| {
             let params = this.fresh_params(lambda);
             let own: Vec<Binder> = cotangents.iter().map(|ty| this.context.fresh("d", ty.clone())).collect();
@@ -67,7 +85,24 @@ impl Chad<'_, '_> {
         }))
     }
 
-    /// `D(s t) = let (f, f') = D(s); (x, x') = D(t); (y, y') = f x in (y, \d. f' [(x, d)] + x' (y' d))`
+    /// The tangent of a function: `\x. snd (f x) (t, 0)`, for what it captured.
+    fn captured_tangents(&mut self, lambda: &Lambda, both: &Atom, results: &[Type], span: Span) -> Atom {
+        let params = self.fresh_params(lambda);
+        self.context.b.push_block();
+        let inner = self.applied(both, atoms(&params), span).pop().unwrap_or(Atom::i64(0));
+        let mut still = Vec::new();
+        for (param, primal) in lambda.params.iter().zip(&params) {
+            if has_cotangent(self.context, &param.ty) {
+                still.push(self.engine.meaning.zero(self.context, &Atom::Var(primal.var), &param.ty, span));
+            }
+        }
+        let tangents = self.pushed(&inner, still, span);
+        let body = self.context.b.pop_block(tangents);
+        self.function_value("captured", Lambda { params, results: results.to_vec(), body }, span)
+    }
+
+    /// `D(s t) = let (f, f') = D(s); (x, x') = D(t); (y, y') = f x in (y, \d. f' [(x, d)] + x' (y' d))`, and forwards
+    /// `(y, \t. (f' t) x + y' (x' t))`
     pub fn apply(&mut self, statement: &Statement, function: &Atom, args: &[Atom], types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         if !self.engine.meaning.takes_functions() {
@@ -77,10 +112,14 @@ impl Chad<'_, '_> {
         let applied = self.primal(function);
         let Type::Function(ty) = self.context.type_of(&applied) else { return None };
         let mut binders = self.primal_binders(&statement.binders);
-        let inner = self.context.fresh("back", ty.results.last().cloned().unwrap_or(Type::BOOL));
+        let inner = self.context.fresh(self.derivative_name(), ty.results.last().cloned().unwrap_or(Type::BOOL));
         binders.push(inner.clone());
         self.push(binders.clone(), Op::Apply { function: applied, args: here.clone() }, span);
         let source = self.source_type(function);
+        if self.engine.direction == Direction::Forward {
+            let inner = Atom::Var(inner.var);
+            return Some(self.pushforward(types, span, |this| this.applied_tangents(statement, function, args, &inner)));
+        }
         Some(self.backpropagator(types, span, |this, cotangents, state| {
             let mut cotangents = cotangents.iter().cloned();
             let mut given = Vec::new();
@@ -103,6 +142,25 @@ impl Chad<'_, '_> {
             }
             state
         }))
+    }
+
+    fn applied_tangents(&mut self, statement: &Statement, function: &Atom, args: &[Atom], inner: &Atom) -> Vec<Atom> {
+        let span = statement.span;
+        let captured = self.tangent(function, span);
+        let here = self.primals(args);
+        let from_captured = self.applied(&captured, here, span);
+        let carrying: Vec<Atom> =
+            args.iter().filter(|arg| has_cotangent(self.context, &self.source_type(arg))).cloned().collect();
+        let tangents = self.tangents_of(&carrying, span);
+        let from_args = self.applied(inner, tangents, span);
+        let mut sums = Vec::new();
+        let binders: Vec<&Binder> = statement.binders.iter().filter(|it| has_cotangent(self.context, &it.ty)).collect();
+        for ((binder, left), right) in binders.into_iter().zip(from_captured).zip(from_args) {
+            if self.is_active(binder) {
+                sums.push(self.engine.meaning.plus(self.context, &binder.ty, left, right, span));
+            }
+        }
+        sums
     }
 
     /// Adds what a function makes of each call in a bag.
@@ -173,7 +231,7 @@ impl Chad<'_, '_> {
         let results = make(self, &atoms(&params));
         let types = results.iter().map(|atom| self.context.type_of(atom)).collect();
         let body = self.context.b.pop_block(results);
-        self.function_value("back", Lambda { params, results: types, body }, span)
+        self.function_value(self.derivative_name(), Lambda { params, results: types, body }, span)
     }
 }
 

@@ -138,6 +138,23 @@ pub trait Meaning {
     /// What a backpropagator gave, together with what was there.
     fn joined(&mut self, context: &mut Context, environment: &[Variable], state: State, given: Vec<Atom>, span: Span) -> State;
 
+    /// Whether what runs side by side contributes to states of its own.
+    fn has_tasks(&self) -> bool {
+        false
+    }
+
+    /// A state, and what another one has for these variables.
+    fn merged(
+        &mut self,
+        context: &mut Context,
+        environment: &[Variable],
+        state: Vec<Atom>,
+        other: Vec<Atom>,
+        span: Span,
+    ) -> Vec<Atom> {
+        self.joined(context, environment, Some(state), other, span).unwrap_or_default()
+    }
+
     /// Takes the cotangents of the last variables out of a state.
     fn taken(
         &mut self,

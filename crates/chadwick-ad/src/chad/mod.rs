@@ -1,8 +1,9 @@
-//! CHAD, combinatory homomorphic AD: reverse mode as its papers define it, and with the right complexity.
+//! CHAD, combinatory homomorphic AD: reverse and forward mode as its papers define them, and reverse mode with the right complexity.
 //!
-//! `D[t]` is the value of a term together with a function from its cotangent to those of the environment, its backpropagator. Every rule uses
-//! the transform of each subterm once. A block is a run of `let`s: the backpropagators of its statements stand beside them, and one function
-//! calls them backwards.
+//! `D[t]` is the value of a term together with its derivative, a linear function. In reverse it goes from the cotangent of the term to those of the
+//! environment, and is called a backpropagator; forwards it goes from the tangents of the environment to that of the term (`tangents.rs`). Every
+//! rule uses the transform of each subterm once. A block is a run of `let`s: the derivatives of its statements stand beside them, and one
+//! function calls them, backwards or forwards.
 //!
 //! - The **definition** (Vákár and Smeding; chapter 5 of Smeding's thesis): a backpropagator gives the cotangents of *all* variables of the
 //!   environment, zeros included, and sums of environments are sums of all their parts. Functions have cotangents: the bag of their calls.
@@ -17,24 +18,25 @@ mod bags;
 mod calls;
 mod control;
 mod dense;
-mod dependencies;
 mod environment;
 mod functions;
 mod meaning;
+mod monoids;
 mod rules;
 mod simplify;
 mod sparse;
+mod tangents;
+mod tasks;
 mod trees;
 
 pub use environment::Cotangents;
 pub(crate) use simplify::simplify;
 
 use crate::context::{Context, with_axis};
-use crate::engine::ReverseEngine;
+use crate::engine::{ForwardEngine, ReverseEngine};
 use chadwick_core::visit::{lambda_free_variables, variable_types};
-use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Statement, Type, Var};
+use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Type, Var};
 use chadwick_source::Span;
-use dense::Scalars;
 use meaning::{Meaning, has_functions};
 use rules::Chad;
 use rustc_hash::FxHashMap;
@@ -46,59 +48,79 @@ pub enum Definition {
     Plain,
     /// Made readable afterwards.
     Simplified,
-    /// With truth values for numbers: which inputs matter for the results whose seed is not zero.
+    /// With truth values for cotangents of numbers: which inputs matter for the results whose seed is not zero.
     Dependencies,
+    /// With sets for cotangents of numbers: for which results an input matters. The bits of a seed are labels, and those of a cotangent the labels
+    /// of all results on which it has an influence.
+    Provenance,
 }
 
-/// What is kept from one derivative of a program to the next.
+/// Which way derivatives go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Direction {
+    #[default]
+    Reverse,
+    Forward,
+}
+
+impl Direction {
+    /// What derivatives are applied to.
+    fn word(self) -> &'static str {
+        match self {
+            Direction::Reverse => "cotangent",
+            Direction::Forward => "tangent",
+        }
+    }
+}
+
+/// One direction: what is kept from one derivative of a program to the next.
 pub(crate) struct ChadEngine {
+    direction: Direction,
     meaning: Box<dyn Meaning>,
     /// Functions by which arguments have cotangents and which results are given some.
     functions: FxHashMap<(FunctionId, Vec<bool>, Vec<bool>), FunctionId>,
 }
 
 impl ChadEngine {
-    pub fn definition(definition: Definition) -> ChadEngine {
-        let scalars = match definition {
-            Definition::Plain | Definition::Simplified => Scalars::Numbers,
-            Definition::Dependencies => Scalars::Dependencies,
+    fn definition(definition: Definition, direction: Direction) -> ChadEngine {
+        let monoid = match definition {
+            Definition::Plain | Definition::Simplified => None,
+            Definition::Dependencies => Some(&monoids::TRUTHS),
+            Definition::Provenance => Some(&monoids::LABELS),
         };
-        ChadEngine { meaning: Box::new(dense::Dense::new(scalars)), functions: FxHashMap::default() }
+        ChadEngine { direction, meaning: Box::new(dense::Dense::new(monoid, direction)), functions: FxHashMap::default() }
     }
 
-    /// Efficient CHAD.
+    /// Efficient CHAD, which has no forward mode of its own.
     pub fn efficient(cotangents: Cotangents) -> ChadEngine {
-        let meaning = Box::new(sparse::Sparse::new(cotangents.environment()));
-        ChadEngine { meaning, functions: FxHashMap::default() }
+        let meaning = Box::new(sparse::Sparse::new(cotangents));
+        ChadEngine { direction: Direction::Reverse, meaning, functions: FxHashMap::default() }
     }
 
-    /// Emits the value of a function at its arguments, and its backpropagator; says which parameters have cotangents.
-    fn forward(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> Forward {
-        let lambda = context.copy_lambda(&parts.function);
-        for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
-        }
+    /// Emits the value of a function at its arguments, and its derivative; says which parameters have a part in it.
+    fn linearised(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> Linearised {
+        let lambda = context.at_arguments(parts, span);
         let wanted: Vec<bool> = lambda.results.iter().map(|ty| context.carries(ty)).collect();
         let mask: Vec<bool> = lambda.params.iter().map(|param| context.carries(&param.ty)).collect();
         if lambda.results.iter().chain(lambda.params.iter().map(|it| &it.ty)).any(|ty| has_functions(context.program(), ty)) {
             context.unsupported(span, "by a function, or a function that gives one");
         }
         let mut chad = Chad::new(context, self, &lambda.body, &lambda.params, &mask, &wanted);
-        let (results, backpropagator) = chad.closed_block(&lambda, &mask, &wanted, span);
-        Forward { lambda, mask, wanted, results, backpropagator }
+        let (results, derivative) = chad.closed_block(&lambda, &mask, &wanted, span);
+        Linearised { lambda, mask, wanted, results, derivative }
     }
 }
 
-/// A function that has run, with what it needs to be run backwards.
-struct Forward {
+/// A function that has run, with its derivative.
+struct Linearised {
     lambda: Lambda,
     mask: Vec<bool>,
     wanted: Vec<bool>,
     results: Vec<Atom>,
-    backpropagator: Atom,
+    derivative: Atom,
 }
 
-impl Forward {
+impl Linearised {
     /// Emits the call of the backpropagator; gives a cotangent for every parameter.
     fn backward(&self, meaning: &mut dyn Meaning, context: &mut Context, seeds: &[Atom], span: Span) -> Vec<Atom> {
         let mut cotangents = Vec::new();
@@ -108,7 +130,7 @@ impl Forward {
                 cotangents.push(meaning.in_form(context, seed.clone(), ty, span));
             }
         }
-        let given = context.emit(Op::Apply { function: self.backpropagator.clone(), args: cotangents }, span);
+        let given = context.emit(Op::Apply { function: self.derivative.clone(), args: cotangents }, span);
         let mut given = given.into_iter();
         let mut all = Vec::new();
         for (param, masked) in self.lambda.params.iter().zip(&self.mask) {
@@ -121,36 +143,122 @@ impl Forward {
         }
         all
     }
+
+    /// Emits the call of the derivative on tangents of the parameters; gives a tangent for every result.
+    fn push(&self, meaning: &mut dyn Meaning, context: &mut Context, seeds: &[Atom], span: Span) -> Vec<Atom> {
+        let mut tangents = Vec::new();
+        for ((param, seed), masked) in self.lambda.params.iter().zip(seeds).zip(&self.mask) {
+            if *masked {
+                context.check_seed(&Atom::Var(param.var), seed, "tangent", span);
+                tangents.push(meaning.in_form(context, seed.clone(), &param.ty, span));
+            }
+        }
+        let given = context.emit(Op::Apply { function: self.derivative.clone(), args: tangents }, span);
+        let mut given = given.into_iter();
+        let mut all = Vec::new();
+        for ((primal, ty), wanted) in self.results.iter().zip(&self.lambda.results).zip(&self.wanted) {
+            let own = if *wanted { given.next() } else { None };
+            all.push(match own {
+                Some(tangent) => meaning.in_full(context, tangent, primal, ty, span),
+                None => context.zero_like(primal, span),
+            });
+        }
+        all
+    }
+}
+
+/// For each of many seeds what `make` gives; `values` have the shapes of that.
+fn for_each_seed(
+    context: &mut Context,
+    parts: &Differentiate,
+    values: &[Atom],
+    span: Span,
+    make: impl FnOnce(&mut Context, &[Atom]) -> Vec<Atom>,
+) -> Vec<Atom> {
+    let inner: Vec<_> = values.iter().map(|value| context.sizes_of_value(value, span)).collect();
+    let types = values.iter().map(|value| with_axis(&context.type_of(value))).collect();
+    let index = context.fresh("seed", Type::I64).var;
+    let body = context.block(|context| {
+        let at = |context: &mut Context, seed: &Atom| {
+            context.emit_one(Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] }, span)
+        };
+        let seeds: Vec<Atom> = parts.seeds.iter().map(|seed| at(context, seed)).collect();
+        make(context, &seeds)
+    });
+    let space = vec![Axis { var: index, size: parts.count.clone().unwrap_or(Atom::i64(0)) }];
+    context.b.push(Op::Build { space, body, inner }, types, span)
 }
 
 impl ReverseEngine for ChadEngine {
     fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let forward = self.forward(context, parts, span);
-        let cotangents = forward.backward(self.meaning.as_mut(), context, &parts.seeds, span);
-        (forward.results, cotangents)
+        let function = self.linearised(context, parts, span);
+        let cotangents = function.backward(self.meaning.as_mut(), context, &parts.seeds, span);
+        (function.results, cotangents)
     }
 
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
-        let forward = self.forward(context, parts, span);
-        let params: Vec<Atom> = forward.lambda.params.iter().map(|param| Atom::Var(param.var)).collect();
-        let inner: Vec<_> = params.iter().map(|param| context.sizes_of_value(param, span)).collect();
-        let index = context.fresh("seed", Type::I64).var;
+        let function = self.linearised(context, parts, span);
+        let params: Vec<Atom> = function.lambda.params.iter().map(|param| Atom::Var(param.var)).collect();
         let meaning = self.meaning.as_mut();
-        let body = context.block(|context| {
-            let at = |context: &mut Context, seed: &Atom| {
-                context.emit_one(Op::Index { array: seed.clone(), indices: vec![Atom::Var(index)] }, span)
-            };
-            let seeds: Vec<Atom> = parts.seeds.iter().map(|seed| at(context, seed)).collect();
-            forward.backward(meaning, context, &seeds, span)
-        });
-        let types = forward.lambda.params.iter().map(|param| with_axis(&param.ty)).collect();
-        let space = vec![Axis { var: index, size: parts.count.clone().unwrap_or(Atom::i64(0)) }];
-        let cotangents = context.b.push(Op::Build { space, body, inner }, types, span);
-        (forward.results, cotangents)
+        let cotangents =
+            for_each_seed(context, parts, &params, span, |context, seeds| function.backward(meaning, context, seeds, span));
+        (function.results, cotangents)
     }
 
     fn takes_functions(&self) -> bool {
         self.meaning.takes_functions()
+    }
+}
+
+impl ForwardEngine for ChadEngine {
+    fn jvp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+        let function = self.linearised(context, parts, span);
+        let tangents = function.push(self.meaning.as_mut(), context, &parts.seeds, span);
+        (function.results, tangents)
+    }
+
+    fn jmp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+        let function = self.linearised(context, parts, span);
+        let meaning = self.meaning.as_mut();
+        let tangents =
+            for_each_seed(context, parts, &function.results, span, |context, seeds| function.push(meaning, context, seeds, span));
+        (function.results, tangents)
+    }
+
+    fn takes_functions(&self) -> bool {
+        self.meaning.takes_functions()
+    }
+}
+
+/// The definition, in both directions.
+pub(crate) struct BothDirections {
+    reverse: ChadEngine,
+    forward: ChadEngine,
+}
+
+impl BothDirections {
+    pub fn new(definition: Definition) -> BothDirections {
+        let [reverse, forward] =
+            [Direction::Reverse, Direction::Forward].map(|direction| ChadEngine::definition(definition, direction));
+        BothDirections { reverse, forward }
+    }
+}
+
+impl ReverseEngine for BothDirections {
+    fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+        self.reverse.vjp(context, parts, span)
+    }
+
+    fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+        self.reverse.mjp(context, parts, span)
+    }
+
+    fn takes_functions(&self) -> bool {
+        ReverseEngine::takes_functions(&self.reverse)
+    }
+
+    fn forward(&mut self) -> Option<&mut dyn ForwardEngine> {
+        Some(&mut self.forward)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `D(let x = s in t) = let (x, x') = D(s); (y, y') = D(t) in (y, \d. let (dΓ, dx) = y' d in dΓ + x' dx)`, for all statements of a block at once.
 
-use super::ChadEngine;
 use super::meaning::{Field, Meaning, Variable, has_cotangent, has_functions};
+use super::{ChadEngine, Direction};
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::TypeEnvironment;
@@ -22,14 +22,16 @@ pub struct Chad<'c, 'p> {
     pub places: FxHashMap<Var, usize>,
     /// The primals of variables that hold functions.
     forms: FxHashMap<Var, Atom>,
+    /// In forward mode, while the body of a derivative is made: the tangents of the environment.
+    pub tangents: Vec<Atom>,
     /// Whether functions that are values occur.
     higher_order: bool,
 }
 
-/// A statement with a backpropagator, and how large the environment was before it.
+/// A statement with a derivative, and how large the environment was before it.
 struct Step {
     before: usize,
-    backpropagator: Atom,
+    derivative: Atom,
 }
 
 impl<'c, 'p> Chad<'c, 'p> {
@@ -49,7 +51,8 @@ impl<'c, 'p> Chad<'c, 'p> {
         let higher_order =
             engine.meaning.takes_functions() && (params.iter().any(|it| holds(&it.ty)) || binds(body, &|it| holds(&it.ty)));
         inputs.extend(inside);
-        let mut active = context.active_variables(body, inputs, true);
+        let is_reverse = engine.direction == Direction::Reverse;
+        let mut active = context.active_variables(body, inputs, is_reverse);
         let uses_rules = engine.meaning.uses_rules();
         // Without rules a function with one is what it computes; each direction goes by the rules of its own.
         let mut before = 0;
@@ -62,11 +65,11 @@ impl<'c, 'p> Chad<'c, 'p> {
         if !higher_order && uses_rules {
             let outputs = body.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
             let outputs = outputs.filter_map(|(result, _)| if let Atom::Var(var) = result { Some(*var) } else { None });
-            let useful = context.useful_variables(body, outputs.collect::<Vec<Var>>());
+            let useful = context.useful_variables(body, outputs.collect::<Vec<Var>>(), is_reverse);
             active.retain(|var| useful.contains(var));
         }
-        let (environment, places, forms) = Default::default();
-        Chad { context, engine, active, environment, places, forms, higher_order }
+        let (environment, places, forms, tangents) = Default::default();
+        Chad { context, engine, active, environment, places, forms, tangents, higher_order }
     }
 
     pub fn meaning(&mut self) -> (&mut dyn Meaning, &mut Context<'p>) {
@@ -161,8 +164,8 @@ impl<'c, 'p> Chad<'c, 'p> {
 
     // ----------------------------------------------------------------------------------------------------------------- blocks
 
-    /// `D[block]`: emits its statements; gives its results and the backpropagator of those that are wanted, which reaches to the environment here
-    /// and the variables bound for the block.
+    /// `D[block]`: emits its statements; gives its results and the derivative of those that are wanted by the environment here and the variables
+    /// bound for the block.
     pub fn block(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> (Vec<Atom>, Atom) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             let outside = self.environment.len();
@@ -175,24 +178,33 @@ impl<'c, 'p> Chad<'c, 'p> {
             let pairs = block.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
             let given: Vec<Atom> = pairs.map(|(result, _)| result.clone()).collect();
             let types: Vec<Type> = given.iter().map(|atom| self.source_type(atom)).collect();
-            let backpropagator = self.backpropagator_to(&types, &kept, span, |this, cotangents, state| {
-                let depth = this.environment.len();
-                let mut state = this.engine.meaning.with_room(this.context, state, depth, span);
-                for (result, cotangent) in given.iter().zip(cotangents) {
-                    state = this.one(state, result, cotangent.clone(), span);
-                }
-                for step in steps.iter().rev() {
-                    let environment = this.environment.clone();
-                    let all = this.written_out(state, &environment, span);
-                    let inside = environment.get(step.before..).unwrap_or_default();
-                    let (rest, own) = this.engine.meaning.taken(this.context, inside, step.before, all, span);
-                    this.leave(step.before);
-                    state = this.scoped(Some(rest), &step.backpropagator, own, &[], span).0;
-                }
-                state
-            });
+            let derivative = match self.engine.direction {
+                Direction::Reverse => self.backpropagator_to(&types, &kept, span, |this, cotangents, state| {
+                    let depth = this.environment.len();
+                    let mut state = this.engine.meaning.with_room(this.context, state, depth, span);
+                    for (result, cotangent) in given.iter().zip(cotangents) {
+                        state = this.one(state, result, cotangent.clone(), span);
+                    }
+                    for step in steps.iter().rev() {
+                        let environment = this.environment.clone();
+                        let all = this.written_out(state, &environment, span);
+                        let inside = environment.get(step.before..).unwrap_or_default();
+                        let (rest, own) = this.engine.meaning.taken(this.context, inside, step.before, all, span);
+                        this.leave(step.before);
+                        state = this.scoped(Some(rest), &step.derivative, own, &[], span).0;
+                    }
+                    state
+                }),
+                Direction::Forward => self.pushforward_from(&types, &kept, span, |this| {
+                    for step in &steps {
+                        let own = this.pushed(&step.derivative, Vec::new(), span);
+                        this.tangents.extend(own);
+                    }
+                    this.tangents_of(&given, span)
+                }),
+            };
             self.leave(outside);
-            (results, backpropagator)
+            (results, derivative)
         })
     }
 
@@ -201,7 +213,7 @@ impl<'c, 'p> Chad<'c, 'p> {
         self.context.type_of(atom)
     }
 
-    /// The results of a block without their backpropagators.
+    /// The results of a block without their derivative.
     pub fn plain_block(&mut self, block: &Block) -> Block {
         if !self.touches_block(block) {
             return block.clone();
@@ -212,11 +224,11 @@ impl<'c, 'p> Chad<'c, 'p> {
         self.context.b.pop_block(results)
     }
 
-    /// A block with its backpropagator as the last result.
-    pub fn block_with_backpropagator(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> Block {
+    /// A block with its derivative as the last result.
+    pub fn block_with_derivative(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> Block {
         self.context.b.push_block();
-        let (mut results, backpropagator) = self.block(block, bound, wanted, span);
-        results.push(backpropagator);
+        let (mut results, derivative) = self.block(block, bound, wanted, span);
+        results.push(derivative);
         self.context.b.pop_block(results)
     }
 
@@ -245,12 +257,12 @@ impl<'c, 'p> Chad<'c, 'p> {
             return;
         }
         let before = self.environment.len();
-        if let Some(backpropagator) = self.rule(statement, &active)
+        if let Some(derivative) = self.rule(statement, &active)
             && !active.is_empty()
         {
             let variables = self.variables(&active);
             self.enter(variables);
-            steps.push(Step { before, backpropagator });
+            steps.push(Step { before, derivative });
         }
     }
 
@@ -258,19 +270,26 @@ impl<'c, 'p> Chad<'c, 'p> {
         self.context.push_statement(Statement { binders, op, span });
     }
 
-    /// Emits a statement that has its backpropagator as one more result at the end, and gives that.
-    pub fn push_with_backpropagator(&mut self, statement: &Statement, active: &[Binder], op: Op) -> Option<Atom> {
+    /// Emits a statement that has its derivative as one more result at the end, and gives that.
+    pub fn push_with_derivative(&mut self, statement: &Statement, active: &[Binder], op: Op) -> Option<Atom> {
         let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
         let environment = self.environment.clone();
-        let ty = Type::Function(self.backpropagator_type(&types, &environment).into());
+        let ty = Type::Function(self.derivative_type(&types, &environment).into());
         let mut binders = self.primal_binders(&statement.binders);
-        let backpropagator = self.context.fresh("back", ty);
-        binders.push(backpropagator.clone());
+        let derivative = self.context.fresh(self.derivative_name(), ty);
+        binders.push(derivative.clone());
         self.push(binders, op, statement.span);
-        Some(Atom::Var(backpropagator.var))
+        Some(Atom::Var(derivative.var))
     }
 
-    /// Emits the value of a statement and gives its backpropagator, from the cotangents of the binders that have one.
+    pub fn derivative_name(&self) -> &'static str {
+        match self.engine.direction {
+            Direction::Reverse => "back",
+            Direction::Forward => "push",
+        }
+    }
+
+    /// Emits the value of a statement and gives the derivative of the binders that have one.
     fn rule(&mut self, statement: &Statement, active: &[Binder]) -> Option<Atom> {
         let span = statement.span;
         let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
@@ -282,18 +301,21 @@ impl<'c, 'p> Chad<'c, 'p> {
                 self.push(binders, op, span);
                 let pairs = atoms.iter().zip(&statement.binders).filter(|(_, binder)| self.is_active(binder));
                 let atoms: Vec<Atom> = pairs.map(|(atom, _)| atom.clone()).collect();
-                Some(self.backpropagator(&types, span, |this, cotangents, state| {
-                    let pairs = atoms.iter().zip(cotangents);
-                    pairs.fold(state, |state, (atom, cotangent)| this.one(state, atom, cotangent.clone(), span))
-                }))
+                Some(match self.engine.direction {
+                    Direction::Reverse => self.backpropagator(&types, span, |this, cotangents, state| {
+                        let pairs = atoms.iter().zip(cotangents);
+                        pairs.fold(state, |state, (atom, cotangent)| this.one(state, atom, cotangent.clone(), span))
+                    }),
+                    Direction::Forward => self.pushforward(&types, span, |this| this.tangents_of(&atoms, span)),
+                })
             }
             Op::Prim(op, args) => self.prim(statement, *op, args),
             Op::Construct { ty, tag, args } => self.construct(statement, ty, *tag, args, &types),
             Op::If { condition, then, otherwise } => {
                 let flags = self.flags(&statement.binders);
-                let then = self.block_with_backpropagator(then, &[], &flags, span);
-                let otherwise = self.block_with_backpropagator(otherwise, &[], &flags, span);
-                self.push_with_backpropagator(statement, active, Op::If { condition: condition.clone(), then, otherwise })
+                let then = self.block_with_derivative(then, &[], &flags, span);
+                let otherwise = self.block_with_derivative(otherwise, &[], &flags, span);
+                self.push_with_derivative(statement, active, Op::If { condition: condition.clone(), then, otherwise })
             }
             Op::Match { scrutinee, arms, otherwise } => {
                 self.match_statement(statement, active, scrutinee, arms, otherwise.as_ref())
@@ -345,7 +367,7 @@ impl<'c, 'p> Chad<'c, 'p> {
         None
     }
 
-    /// `D(op(t1, …)) = … (op(x1, …), \d. Σ xi' (∂i op(d; x1, …)))`
+    /// `D(op(t1, …)) = … (op(x1, …), \d. Σ xi' (∂i op(d; x1, …)))`, and forwards `(op(x1, …), \t. Σ ∂i op(xi' t; x1, …))`
     fn prim(&mut self, statement: &Statement, op: PrimOp, args: &[Atom]) -> Option<Atom> {
         let span = statement.span;
         self.context.push_statement(statement.clone());
@@ -357,20 +379,36 @@ impl<'c, 'p> Chad<'c, 'p> {
         if through.is_empty() {
             return None;
         }
-        Some(self.backpropagator(std::slice::from_ref(&binder.ty), span, |this, cotangents, mut state| {
-            for (derivative, arg) in through {
-                let Some(to) = this.context.type_of(arg).as_prim() else { continue };
-                let applied = Applied { op, operands: args, result: &result };
-                let passed = this.engine.meaning.pass(this.context, derivative, &cotangents[0], &applied, to, span);
-                if let Some(cotangent) = passed {
-                    state = this.one(state, arg, cotangent, span);
+        let applied = Applied { op, operands: args, result: &result };
+        let types = std::slice::from_ref(&binder.ty);
+        Some(match self.engine.direction {
+            Direction::Reverse => self.backpropagator(types, span, |this, cotangents, mut state| {
+                for (derivative, arg) in through {
+                    let Some(to) = this.context.type_of(arg).as_prim() else { continue };
+                    let passed = this.engine.meaning.pass(this.context, derivative, &cotangents[0], &applied, to, span);
+                    if let Some(cotangent) = passed {
+                        state = this.one(state, arg, cotangent, span);
+                    }
                 }
-            }
-            state
-        }))
+                state
+            }),
+            Direction::Forward => self.pushforward(types, span, |this| {
+                let mut total: Option<Atom> = None;
+                for (derivative, arg) in through {
+                    let incoming = this.tangent(arg, span);
+                    let (meaning, context) = this.meaning();
+                    let passed = meaning.pass(context, derivative, &incoming, &applied, op.result(), span);
+                    total = match (total, passed) {
+                        (Some(total), Some(passed)) => Some(meaning.plus(context, &binder.ty, total, passed, span)),
+                        (total, passed) => total.or(passed),
+                    };
+                }
+                vec![total.unwrap_or_else(|| this.engine.meaning.zero(this.context, &result, &binder.ty, span))]
+            }),
+        })
     }
 
-    /// `D(inl t) = … (inl x, \d. x' (cast d))`
+    /// `D(inl t) = … (inl x, \d. x' (cast d))`, and forwards `(inl x, \t. inl (x' t))`
     fn construct(&mut self, statement: &Statement, ty: &Type, tag: u32, args: &[Atom], types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         let fields: Vec<Field> = args.iter().map(|arg| Field { primal: self.primal(arg), ty: self.source_type(arg) }).collect();
@@ -381,20 +419,30 @@ impl<'c, 'p> Chad<'c, 'p> {
         let binders = self.primal_binders(&statement.binders);
         let args_here = self.primals(args);
         self.push(binders, Op::Construct { ty: primal_type, tag, args: args_here }, span);
-        Some(self.backpropagator(types, span, |this, cotangents, mut state| {
-            let parts = this.engine.meaning.payload(this.context, ty, tag, &cotangents[0], &fields, span);
-            for (arg, part) in args.iter().zip(parts) {
-                if let Some(part) = part {
-                    state = this.one(state, arg, part, span);
+        Some(match self.engine.direction {
+            Direction::Reverse => self.backpropagator(types, span, |this, cotangents, mut state| {
+                let parts = this.engine.meaning.payload(this.context, ty, tag, &cotangents[0], &fields, span);
+                for (arg, part) in args.iter().zip(parts) {
+                    if let Some(part) = part {
+                        state = this.one(state, arg, part, span);
+                    }
                 }
-            }
-            state
-        }))
+                state
+            }),
+            Direction::Forward => self.pushforward(types, span, |this| {
+                let tangents = this.tangents_of(args, span);
+                let fields: Vec<(Field, Option<Atom>)> = fields.into_iter().zip(tangents.into_iter().map(Some)).collect();
+                vec![this.engine.meaning.inject(this.context, ty, tag, &fields, span)]
+            }),
+        })
     }
 
     /// A fresh name for a transformed function.
-    pub fn function_name(name: &Name) -> Name {
-        Name::from(format!("{name}_chad"))
+    pub fn function_name(&self, name: &Name) -> Name {
+        match self.engine.direction {
+            Direction::Reverse => Name::from(format!("{name}_chad")),
+            Direction::Forward => Name::from(format!("{name}_forward_chad")),
+        }
     }
 
     /// The types that have cotangents.

@@ -4,7 +4,7 @@
 //! lengths (`bags.rs`). Cotangents of variables are collected in one environment that is changed (`environment.rs`).
 
 use super::dense::mismatch;
-use super::environment::{Cells, Environment};
+use super::environment::{Cells, Cotangents, Environment};
 use super::meaning::{Field, Meaning, State, Variable, Whole, sizeless};
 use crate::context::Context;
 use chadwick_core::typing::constructors;
@@ -30,6 +30,7 @@ pub enum Task {
     /// `one`, and taking out, by the type of the cotangent.
     One,
     Take,
+    Merge,
 }
 
 pub struct Sparse {
@@ -37,11 +38,15 @@ pub struct Sparse {
     functions: FxHashMap<(Task, Type), FunctionId>,
     pub environment: Box<dyn Environment>,
     pub cells: Cells,
+    /// Whether what runs side by side has cells of its own.
+    has_tasks: bool,
 }
 
 impl Sparse {
-    pub fn new(environment: Box<dyn Environment>) -> Sparse {
-        Sparse { types: FxHashMap::default(), functions: FxHashMap::default(), environment, cells: Cells::default() }
+    pub fn new(cotangents: Cotangents) -> Sparse {
+        let (types, functions, cells) = Default::default();
+        let has_tasks = cotangents == Cotangents::InTasks;
+        Sparse { types, functions, environment: cotangents.environment(), cells, has_tasks }
     }
 
     /// A function for a task and a type, made when it is first asked for. The body may call it.
@@ -143,7 +148,7 @@ impl Sparse {
             let results = context.construct(&cotangent, tag, args, span);
             let both = Arm { tag, binders: other, body: context.b.pop_block(results) };
             let zero = Arm { tag: ZERO, binders: Vec::new(), body: same(left) };
-            let otherwise = (all.len() > 1).then(|| mismatch(context, vec![left.clone()], span));
+            let otherwise = (all.len() > 1).then(|| mismatch(context, "cotangent", vec![left.clone()], span));
             let op = Op::Match { scrutinee: right.clone(), arms: vec![zero, both], otherwise };
             let results = context.b.push(op, vec![cotangent.clone()], span);
             arms.push(Arm { tag, binders: own, body: context.b.pop_block(results) });
@@ -248,7 +253,7 @@ impl Meaning for Sparse {
         let nothing = Arm { tag: ZERO, binders: Vec::new(), body: zeros(context) };
         let otherwise = (made.len() > 2).then(|| {
             let zeros = zeros(context);
-            let fails = mismatch(context, Vec::new(), span);
+            let fails = mismatch(context, "cotangent", Vec::new(), span);
             Block { statements: [fails.statements, zeros.statements].concat(), results: zeros.results }
         });
         let arms = vec![nothing, Arm { tag: tag + 1, binders, body }];
@@ -306,6 +311,26 @@ impl Meaning for Sparse {
 
     fn joined(&mut self, _: &mut Context, _: &[Variable], _: State, given: Vec<Atom>, _: Span) -> State {
         Some(given)
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.has_tasks
+    }
+
+    fn merged(
+        &mut self,
+        context: &mut Context,
+        environment: &[Variable],
+        mut state: Vec<Atom>,
+        other: Vec<Atom>,
+        span: Span,
+    ) -> Vec<Atom> {
+        for (at, variable) in environment.iter().enumerate() {
+            let function = self.merge_function(context, &variable.ty);
+            let args = [state, other.clone(), vec![Atom::i64(at as i64)]].concat();
+            state = context.emit(Op::Call { function, args }, span);
+        }
+        state
     }
 
     fn taken(

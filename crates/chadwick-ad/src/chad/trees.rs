@@ -1,6 +1,7 @@
-//! Reductions by the tree of their combinations (thesis 6.6): the reduction itself makes a tree that has the backpropagator of every combination, and
-//! cotangents go down that tree. So each is run backwards once, in whatever order elements were combined.
+//! Reductions by the tree of their combinations (thesis 6.6): the reduction itself makes a tree that has the derivative of every combination.
+//! Cotangents go down that tree, tangents up. So each is run once more, in whatever order elements were combined.
 
+use super::Direction;
 use super::rules::Chad;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
@@ -8,9 +9,9 @@ use chadwick_core::{
 };
 use chadwick_source::{Name, Span};
 
-/// An element, or what was there before all elements: its values and its backpropagator.
+/// An element, or what was there before all elements: its values and its derivative.
 const LEAF: u32 = 0;
-/// Two trees, the values of their combination and its backpropagator.
+/// Two trees, the values of their combination and its derivative.
 const NODE: u32 = 1;
 
 impl Chad<'_, '_> {
@@ -37,16 +38,19 @@ impl Chad<'_, '_> {
 
         // What is there before all elements, as a leaf.
         let starts: Vec<Atom> = neutral.iter().zip(&flags).filter(|(_, flag)| **flag).map(|(atom, _)| atom.clone()).collect();
-        let back = self.backpropagator(&own, span, |this, cotangents, state| {
-            let pairs = starts.iter().zip(cotangents);
-            pairs.fold(state, |state, (atom, cotangent)| this.one(state, atom, cotangent.clone(), span))
-        });
-        let start = [self.primals(neutral), vec![back]].concat();
+        let derivative = match self.engine.direction {
+            Direction::Reverse => self.backpropagator(&own, span, |this, cotangents, state| {
+                let pairs = starts.iter().zip(cotangents);
+                pairs.fold(state, |state, (atom, cotangent)| this.one(state, atom, cotangent.clone(), span))
+            }),
+            Direction::Forward => self.pushforward(&own, span, |this| this.tangents_of(&starts, span)),
+        };
+        let start = [self.primals(neutral), vec![derivative]].concat();
         let start = self.context.construct(&tree, LEAF, start, span).swap_remove(0);
 
         self.context.b.push_block();
-        let (values, back) = self.block(body, &[], &flags, span);
-        let leaf = self.context.construct(&tree, LEAF, [values, vec![back]].concat(), span);
+        let (values, derivative) = self.block(body, &[], &flags, span);
+        let leaf = self.context.construct(&tree, LEAF, [values, vec![derivative]].concat(), span);
         let body = self.context.b.pop_block(leaf);
 
         let params = vec![self.context.fresh("left", tree.clone()), self.context.fresh("right", tree.clone())];
@@ -56,8 +60,8 @@ impl Chad<'_, '_> {
             let binders = self.primal_binders(binders);
             self.tree_values(&tree, subtree, binders, span);
         }
-        let (values, back) = self.block(&op.body, &inside, &flags, span);
-        let fields = [vec![first], values, vec![back, second]].concat();
+        let (values, derivative) = self.block(&op.body, &inside, &flags, span);
+        let fields = [vec![first], values, vec![derivative, second]].concat();
         let node = self.context.construct(&tree, NODE, fields, span);
         let combine = Lambda { params, results: vec![tree.clone()], body: self.context.b.pop_block(node) };
         let reduction = Op::Reduce { space: space.to_vec(), op: combine, neutral: vec![start], body, commutative };
@@ -65,6 +69,15 @@ impl Chad<'_, '_> {
         let binders = self.primal_binders(&statement.binders);
         self.tree_values(&tree, &made, binders.clone(), span);
 
+        if self.engine.direction == Direction::Forward {
+            let up = self.up_the_tree(&tree, &own, span);
+            let is_active: Vec<bool> = chosen(&statement.binders).iter().map(|binder| self.is_active(binder)).collect();
+            return Some(self.pushforward(types, span, |this| {
+                let args = [vec![made], this.tangents.clone()].concat();
+                let all = this.context.emit(Op::Call { function: up, args }, span);
+                all.into_iter().zip(is_active).filter(|(_, is_active)| *is_active).map(|(tangent, _)| tangent).collect()
+            }));
+        }
         let down = self.down_the_tree(&tree, &own, &inside, span);
         Some(self.backpropagator(types, span, |this, cotangents, state| {
             let mut cotangents = cotangents.iter().cloned();
@@ -91,9 +104,9 @@ impl Chad<'_, '_> {
         let values: Vec<Type> =
             op.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty).any_sizes()).collect();
         let environment = self.environment.clone();
-        let leaf = Type::Function(self.backpropagator_type(own, &environment).into());
+        let leaf = Type::Function(self.derivative_type(own, &environment).into());
         let within = [environment, self.variables(inside)].concat();
-        let node = Type::Function(self.backpropagator_type(own, &within).into());
+        let node = Type::Function(self.derivative_type(own, &within).into());
         let constructor = |name: &str, payload| Constructor { name: Name::from(name), payload };
         self.context.b.program_mut().types[id.0 as usize].constructors = vec![
             constructor("leaf", [values.clone(), vec![leaf]].concat()),
@@ -124,6 +137,33 @@ impl Chad<'_, '_> {
             fields[from..from + count].to_vec()
         });
         self.push(binders, Op::Match { scrutinee: root.clone(), arms, otherwise: None }, span);
+    }
+
+    /// A function from a tree and the tangents of the environment to those of its root.
+    fn up_the_tree(&mut self, tree: &Type, own: &[Type], span: Span) -> FunctionId {
+        let environment = self.environment.clone();
+        let results = self.cotangent_types(own);
+        let state = self.engine.meaning.state_types(self.context, &environment);
+        let params: Vec<Binder> = [vec![tree.clone()], state].concat().into_iter().map(|ty| self.context.fresh("", ty)).collect();
+        let atoms: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
+        let function = self.context.reserve(Name::from("up_the_tree"), params, results.clone(), span);
+        let (root, tangents) = (atoms[0].clone(), &atoms[1..]);
+        self.context.b.push_block();
+        let arms = self.tree_arms(tree, |this, tag, fields| {
+            let mut args = tangents.to_vec();
+            if tag == LEAF {
+                return this.context.emit(Op::Apply { function: fields[fields.len() - 1].clone(), args }, span);
+            }
+            for subtree in [&fields[0], &fields[fields.len() - 1]] {
+                let below = [vec![subtree.clone()], tangents.to_vec()].concat();
+                args.extend(this.context.emit(Op::Call { function, args: below }, span));
+            }
+            this.context.emit(Op::Apply { function: fields[fields.len() - 2].clone(), args }, span)
+        });
+        let results = self.context.b.push(Op::Match { scrutinee: root, arms, otherwise: None }, results, span);
+        let body = self.context.b.pop_block(results);
+        self.context.b.program_mut().functions[function.0 as usize].body = body;
+        function
     }
 
     /// A function from a tree, the cotangents of its root and what was contributed so far to all that is contributed then.

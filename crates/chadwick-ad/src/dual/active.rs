@@ -25,7 +25,7 @@ pub fn active_variables(context: &mut Context, block: &Block, inputs: Vec<Var>, 
     if !has_logs(block, context) {
         let outputs = block.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
         let outputs = outputs.filter_map(|(result, _)| if let Atom::Var(var) = result { Some(*var) } else { None });
-        let useful = context.useful_variables(block, outputs.collect::<Vec<Var>>());
+        let useful = context.useful_variables(block, outputs.collect::<Vec<Var>>(), true);
         active.retain(|var| useful.contains(var) || is_boxed(&context.var_type(*var)));
     }
     active.retain(|var| {

@@ -63,7 +63,8 @@ impl Dual<'_, '_> {
         let rung = std::rc::Rc::clone(&self.machinery.rung);
         let Some(calls) = rung.calls() else {
             let name = self.machinery.name.name();
-            self.context.unsupported(span, &format!("a rule that the program gives on the rung `{name}`"));
+            let reason = "which passes parts of a cotangent on as they come; a rule needs the whole";
+            self.context.unsupported(span, &format!("a rule that the program gives by `dual:{name}`, {reason}"));
             return;
         };
         // The function as it is, on plain values.

@@ -1,4 +1,5 @@
 //! What runs side by side is recorded side by side: every side of a pair, and every stretch of a long build or reduction, is a task with logs of its own.
+//! So are the points of scans, histograms and scatters; what these do with them is done in order.
 //!
 //! Tapes stay inside the values: a task gives its results and, as one value more, what it recorded. The task that forked keeps that in a row.
 
@@ -7,7 +8,7 @@ use super::{atoms_of, next_identity, with_logs};
 use crate::context::{Context, with_axis};
 use chadwick_core::visit::for_each_binder;
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Constructor, Lambda, LogType, Loop, LoopForm, LoopHints, Op,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Constructor, Dim, Lambda, LogType, Loop, LoopForm, LoopHints, Op,
     Prim, PrimOp, Size, Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
@@ -236,6 +237,53 @@ impl Dual<'_, '_> {
         let otherwise = self.context.b.pop_block(atoms_of(&made));
         let binders = self.binders(&statement.binders, &flags);
         self.push(binders, Op::If { condition, then, otherwise }, span);
+    }
+
+    /// A scan, histogram or scatter in two statements, if its points are worth tasks: a build of what they make, which forks, and the form on
+    /// what was built, in order.
+    pub(super) fn points_first(&mut self, statement: &Statement) -> Option<[Statement; 2]> {
+        let mut form = statement.clone();
+        let (space, body) = match &mut form.op {
+            Op::Scan { axis, body, .. } => (vec![axis.clone()], body),
+            Op::Hist { space, body, .. } | Op::Scatter { space, body, .. } => (space.clone(), body),
+            _ => return None,
+        };
+        let is_read = |op: &Op| matches!(op, Op::Index { .. } | Op::Copy(_) | Op::Dim { .. });
+        let computes = |statement: &Statement| {
+            !is_read(&statement.op) && statement.binders.iter().any(|binder| self.active.contains(&binder.var))
+        };
+        if !body.statements.iter().any(computes) || !self.forks_form(&space, body) {
+            return None;
+        }
+        let (axes, indices) = self.copied_axes(&space);
+        let points = self.active_copy(body, space.iter().map(|axis| axis.var).zip(indices));
+        let mut reads = Block::default();
+        let (mut arrays, mut inner) = (Vec::new(), Vec::new());
+        for result in &points.results {
+            let ty = self.context.type_of(result).any_sizes();
+            let whole = ty.clone().array(vec![Dim::Any; space.len()]);
+            let (array, element) = (self.context.fresh("points", whole), self.context.fresh("point", ty.clone()));
+            if matches!(result, Atom::Var(var) if self.active.contains(var)) {
+                self.active.extend([array.var, element.var]);
+            }
+            let at = space.iter().map(|axis| Atom::Var(axis.var)).collect();
+            let op = Op::Index { array: Atom::Var(array.var), indices: at };
+            reads.results.push(Atom::Var(element.var));
+            reads.statements.push(Statement { binders: vec![element], op, span: statement.span });
+            inner.push(vec![Size::FromValue; ty.rank()]);
+            arrays.push(array);
+        }
+        *body = reads;
+        let build = Statement { binders: arrays, op: Op::Build { space: axes, body: points, inner }, span: statement.span };
+        Some([build, form])
+    }
+
+    /// Fresh axes of the same sizes, and an index into them.
+    fn copied_axes(&mut self, space: &[Axis]) -> (Vec<Axis>, Vec<Atom>) {
+        let axis = |axis: &Axis| Axis { var: self.context.fresh("i", Type::I64).var, size: axis.size.clone() };
+        let axes: Vec<Axis> = space.iter().map(axis).collect();
+        let indices = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
+        (axes, indices)
     }
 
     /// A copy of a block in which the same variables have something beside them.

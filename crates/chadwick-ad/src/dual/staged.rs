@@ -3,6 +3,9 @@
 //!
 //! Staged, a backpropagator gives an input's cotangent and a map, and these are added. In Cayley form it updates one state. Sparse, the
 //! input's cotangent in the state is a map too, so no step costs as much as the input is large.
+//!
+//! A rule that the program gives needs the complete cotangents of all results at once. They wait in the map under negative identities until it is
+//! the call's turn. In programs with such rules the backpropagators of the staged rung are shown the map; in the other two they have it anyway.
 
 use super::cells::{apply, closure};
 use super::map::Map;
@@ -37,16 +40,37 @@ fn resolve(
 pub struct Staged {
     numbers: Rc<Numbers>,
     map: Map,
-    /// From a cotangent to that of the input, and staged calls.
+    /// From a cotangent, and the map where there are rules, to the cotangent of the input, and staged calls.
     function: FunctionType,
+    /// Their state has the map as it was, before what is staged.
+    calls: Option<Calls>,
 }
 
 impl Staged {
     pub fn new(numbers: Rc<Numbers>, context: &mut Context) -> Staged {
-        let make = |map: &Type| FunctionType { params: numbers.types(), results: [numbers.arrays(), vec![map.clone()]].concat() };
+        let make = |map: &Type| {
+            let shown = if numbers.calls { vec![map.clone()] } else { Vec::new() };
+            let params = [numbers.types(), shown].concat();
+            FunctionType { params, results: [numbers.arrays(), vec![map.clone()]].concat() }
+        };
         let map = Map::new(Rc::clone(&numbers), context, |map| vec![Type::Function(make(map).into())]);
         let function = make(&map.ty);
-        Staged { numbers, map, function }
+        let state = [numbers.arrays(), vec![map.ty.clone(), map.ty.clone()]].concat();
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), state));
+        Staged { numbers, map, function, calls }
+    }
+
+    /// A backpropagator; `make` gets a cotangent, and the map if it is shown.
+    fn backpropagator(
+        &self,
+        context: &mut Context,
+        span: Span,
+        make: impl FnOnce(&mut Context, &[Atom], &[Atom]) -> Vec<Atom>,
+    ) -> Atom {
+        closure(context, &self.function, span, |context, params| {
+            let (z, shown) = params.split_at(self.numbers.prims.len());
+            make(context, z, shown)
+        })
     }
 }
 
@@ -69,14 +93,14 @@ impl Backpropagation for Staged {
     }
 
     fn constant(&self, context: &mut Context, environment: &[Atom], span: Span) -> Vec<Atom> {
-        let nothing = closure(context, &self.function, span, |context, _| {
+        let nothing = self.backpropagator(context, span, |context, _, _| {
             [environment[1..].to_vec(), vec![self.map.empty(context, span)]].concat()
         });
         vec![Atom::i64(0), nothing]
     }
 
     fn input(&self, context: &mut Context, environment: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
-        let one_hot = closure(context, &self.function, span, |context, z| {
+        let one_hot = self.backpropagator(context, span, |context, z, _| {
             let cotangent = self.numbers.add_at(context, &environment[1..], &own, z, span);
             [cotangent, vec![self.map.empty(context, span)]].concat()
         });
@@ -85,7 +109,7 @@ impl Backpropagation for Staged {
 
     fn operation(&self, context: &mut Context, environment: &[Atom], parts: &[Part], span: Span) -> Vec<Atom> {
         let own = next_identity(context, &environment[0], span);
-        let function = closure(context, &self.function, span, |context, z| {
+        let function = self.backpropagator(context, span, |context, z, _| {
             let mut total: Option<(Vec<Atom>, Atom)> = None;
             for part in parts {
                 let argument = self.numbers.apply(context, z, &part.factor, span);
@@ -123,7 +147,8 @@ impl Backpropagation for Staged {
 
     fn resolve(&self, context: &mut Context, _: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
         resolve(context, &self.map, state, span, |context, collected, entry, rest| {
-            let mut made = apply(context, &entry[1], entry[2..].to_vec(), span);
+            let shown = if self.calls.is_some() { vec![rest.clone()] } else { Vec::new() };
+            let mut made = apply(context, &entry[1], [entry[2..].to_vec(), shown].concat(), span);
             let staged = made.pop().unwrap_or(Atom::i64(0));
             let cotangent = self.numbers.add(context, collected, &made, span);
             [cotangent, vec![self.map.union(context, staged, rest, span)]].concat()
@@ -132,6 +157,44 @@ impl Backpropagation for Staged {
 
     fn lookup(&self, context: &mut Context, state: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
         self.numbers.read(context, &state[..self.numbers.prims.len()], &own, span)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        self.calls.clone()
+    }
+
+    fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
+        let own = next_identity(context, &environment[0], span);
+        skip_identities(context, &environment[0], results, span);
+        let identity = own.clone();
+        let function = self.backpropagator(context, span, |context, _, shown| {
+            let staged = self.map.empty(context, span);
+            let state = [environment[1..].to_vec(), shown.to_vec(), vec![staged]].concat();
+            let Some(calls) = &self.calls else { return state };
+            let mut state = calls.run(context, call, identity, &[], &state, span);
+            state.remove(self.numbers.prims.len());
+            state
+        });
+        vec![own, function]
+    }
+
+    /// The cotangent of a result stays in the map, under the negative identity, where the call finds it.
+    fn result(&self, context: &mut Context, environment: &[Atom], call: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
+        let nothing = self.constant(context, environment, span);
+        let kept = context.i64_op(BinaryOp::Sub, Atom::i64(0), own.clone(), span);
+        let zeros = self.numbers.zeros();
+        let function = self.backpropagator(context, span, |context, z, _| {
+            let state = [environment[1..].to_vec(), vec![self.map.empty(context, span)]].concat();
+            let state = stage(context, &self.map, &state, &[kept, nothing[1].clone()], z, span);
+            stage(context, &self.map, &state, call, &zeros, span)
+        });
+        vec![own, function]
+    }
+
+    fn collected(&self, context: &mut Context, state: &[Atom], own: Atom, span: Span) -> Vec<Atom> {
+        let key = context.i64_op(BinaryOp::Sub, Atom::i64(0), own, span);
+        let Some(shown) = state.get(self.numbers.prims.len()) else { return self.numbers.zeros() };
+        self.map.find(context, shown.clone(), key, span)
     }
 }
 

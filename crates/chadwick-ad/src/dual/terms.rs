@@ -190,6 +190,10 @@ impl<'c, 'p> Dual<'c, 'p> {
             self.context.push_statement(statement.clone());
             return;
         }
+        if let Some(both) = self.points_first(statement) {
+            both.iter().for_each(|statement| self.statement(statement));
+            return;
+        }
         let span = statement.span;
         let flags = self.flags(&statement.binders);
         match &statement.op {

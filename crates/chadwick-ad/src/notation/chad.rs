@@ -1,14 +1,25 @@
 //! The notation of the papers on CHAD: `<x, x'>` is a value and its backpropagator, `one_x` contributes to a variable. By definition environments
-//! are added, in efficient CHAD contributions follow each other, and `take x` ends the scope of a variable.
+//! are added, in efficient CHAD contributions follow each other, and `take x` ends the scope of a variable. Forwards `D` is written `D→`, and `t.x` is
+//! the tangent of a variable.
 
 use super::{Style, Writer};
 use chadwick_core::{Atom, Block, Lambda, Op, Statement, Var};
 
 impl Writer<'_> {
     pub(super) fn chad_function(&mut self, name: &str, params: &str, lambda: &Lambda) {
-        self.line(&format!("D[{name}] = \\({params}). let"));
+        self.line(&format!("{}[{name}] = \\({params}). let", self.transformation()));
         self.chad_block(&lambda.body);
         self.text.push('\n');
+    }
+
+    fn transformation(&self) -> &'static str {
+        if self.forward { "D→" } else { "D" }
+    }
+
+    /// The tangents of atoms.
+    fn tangents(&self, atoms: &[Atom]) -> String {
+        let tangent = |atom: &Atom| if self.is_active(atom) { format!("t.{}", self.atom(atom)) } else { String::from("0") };
+        atoms.iter().map(tangent).collect::<Vec<_>>().join(", ")
     }
 
     fn is_efficient(&self) -> bool {
@@ -47,6 +58,31 @@ impl Writer<'_> {
         self.depth += 1;
         block.statements.iter().for_each(|statement| self.chad_statement(statement));
         let results = self.atoms(&block.results);
+        let derivative = match self.forward {
+            true => format!("\\t. {}", self.forward_derivative(block)),
+            false => format!("\\d. {}", self.reverse_derivative(block)),
+        };
+        self.line(&format!("in <{results}, {derivative}>"));
+        self.depth -= 1;
+    }
+
+    /// What the derivative of a block does with tangents of the environment.
+    fn forward_derivative(&self, block: &Block) -> String {
+        let mut steps = Vec::new();
+        for statement in &block.statements {
+            let vars: Vec<Var> = statement.binders.iter().map(|binder| binder.var).collect();
+            let names: Vec<String> = self.active_names(&vars).into_iter().map(|name| format!("t.{name}")).collect();
+            if !names.is_empty() {
+                steps.push(format!("{} = {} t", names.join(", "), self.back(&vars)));
+            }
+        }
+        let active: Vec<Atom> = block.results.iter().filter(|result| self.is_active(result)).cloned().collect();
+        let results = if active.is_empty() { String::from("0") } else { self.tangents(&active) };
+        if steps.is_empty() { results } else { format!("let {} in {results}", steps.join("; ")) }
+    }
+
+    /// And with cotangents of the results.
+    fn reverse_derivative(&self, block: &Block) -> String {
         let active: Vec<&Atom> = block.results.iter().filter(|result| self.is_active(result)).collect();
         let numbered = active.len() > 1;
         let one = |(at, result): (usize, &&Atom)| {
@@ -62,7 +98,7 @@ impl Writer<'_> {
                 steps.push((self.back(&vars), names));
             }
         }
-        let text = match self.is_efficient() {
+        match self.is_efficient() {
             true => {
                 let take = |(back, names): &(String, Vec<String>)| format!("{back} =<< take {}", names.join(" "));
                 let all: Vec<String> = start.into_iter().chain(steps.iter().map(take)).collect();
@@ -77,9 +113,7 @@ impl Writer<'_> {
                 }
                 format!("{text} in e")
             }
-        };
-        self.line(&format!("in <{results}, \\d. {text}>"));
-        self.depth -= 1;
+        }
     }
 
     fn chad_statement(&mut self, statement: &Statement) {
@@ -94,6 +128,12 @@ impl Writer<'_> {
                     return;
                 }
                 let name = vars.first().map(|var| self.var(*var)).unwrap_or_default();
+                if self.forward {
+                    let part = |(partial, of): (String, String)| format!("{partial} * t.{of}");
+                    let parts: Vec<String> = self.through(&name, *op, args).into_iter().map(part).collect();
+                    self.line(&format!("{bound} = <{value}, \\t. {}>", self.contributions(&parts)));
+                    return;
+                }
                 let one = |(partial, of): (String, String)| format!("one_{of} ({partial} * d)");
                 let parts: Vec<String> = self.through(&name, *op, args).into_iter().map(one).collect();
                 let parts = self.contributions(&parts);
@@ -101,16 +141,19 @@ impl Writer<'_> {
             }
             Op::Copy(atoms) => {
                 let value = self.atoms(atoms);
-                let ones: Vec<String> =
-                    atoms.iter().filter(|atom| self.is_active(atom)).map(|atom| format!("one_{} d", self.atom(atom))).collect();
-                let ones = self.contributions(&ones);
-                self.line(&if is_active { format!("{bound} = <{value}, \\d. {ones}>") } else { format!("{bound} = {value}") });
+                let active: Vec<Atom> = atoms.iter().filter(|atom| self.is_active(atom)).cloned().collect();
+                let ones: Vec<String> = active.iter().map(|atom| format!("one_{} d", self.atom(atom))).collect();
+                self.line(&match is_active {
+                    true if self.forward => format!("{bound} = <{value}, \\t. {}>", self.tangents(&active)),
+                    true => format!("{bound} = <{value}, \\d. {}>", self.contributions(&ones)),
+                    false => format!("{bound} = {value}"),
+                });
             }
             Op::Call { function, args } => {
                 let name = self.program.functions.get(function.0 as usize).map(|it| it.name.to_string()).unwrap_or_default();
                 let values = self.atoms(args);
                 self.line(&match is_active {
-                    true => format!("{bound} = D[{name}]({values})"),
+                    true => format!("{bound} = {}[{name}]({values})", self.transformation()),
                     false => format!("{bound} = {name}({values})"),
                 });
             }
@@ -120,6 +163,10 @@ impl Writer<'_> {
                     self.line(&format!("{bound} = in{tag} ({values})"));
                     return;
                 }
+                if self.forward {
+                    self.line(&format!("{bound} = <in{tag} ({values}), \\t. in{tag} ({})>", self.tangents(args)));
+                    return;
+                }
                 let one = |(at, arg): (usize, &Atom)| format!("one_{} (cast{tag} d).{at}", self.atom(arg));
                 let ones: Vec<String> = args.iter().enumerate().filter(|(_, arg)| self.is_active(arg)).map(one).collect();
                 let ones = self.contributions(&ones);
@@ -127,7 +174,11 @@ impl Writer<'_> {
             }
             Op::Index { array, indices } if is_active => {
                 let (array, indices) = (self.atom(array), self.atoms(indices));
-                self.line(&format!("{bound} = <{array} ! ({indices}), \\d. one_{array} [({indices}, d)]>"));
+                let derivative = match self.forward {
+                    true => format!("\\t. t.{array} ! ({indices})"),
+                    false => format!("\\d. one_{array} [({indices}, d)]"),
+                };
+                self.line(&format!("{bound} = <{array} ! ({indices}), {derivative}>"));
             }
             Op::Build { space, body, .. } if is_active => {
                 let axes: Vec<String> = space.iter().map(|axis| self.var(axis.var)).collect();
@@ -150,8 +201,12 @@ impl Writer<'_> {
                 for arm in arms {
                     let fields: Vec<String> = arm.binders.iter().map(|binder| self.var(binder.var)).collect();
                     let fields = fields.join(", ");
-                    let back = if flows { format!(", then one_{scrutinee} (in{} (d{fields}))", arm.tag) } else { String::new() };
-                    self.line(&format!("in{} ({fields}) -> let{back}", arm.tag));
+                    let through = match (flows, self.forward) {
+                        (false, _) => String::new(),
+                        (true, true) => format!(", with t.({fields}) = cast{} t.{scrutinee}", arm.tag),
+                        (true, false) => format!(", then one_{scrutinee} (in{} (d{fields}))", arm.tag),
+                    };
+                    self.line(&format!("in{} ({fields}) -> let{through}", arm.tag));
                     self.chad_block(&arm.body);
                 }
                 if let Some(block) = otherwise {
@@ -165,12 +220,22 @@ impl Writer<'_> {
                 self.line(&format!("{bound} = let f = \\({params}). let"));
                 self.chad_block(&lambda.body);
                 self.depth += 1;
-                self.line(&format!("in <\\({params}). let <y, y'> = f ({params}) in <y, \\d. snd (y' d)>,"));
-                self.line(&format!(" \\d. copowfold (\\({params}) d. fst (snd (f ({params})) d)) d>"));
+                let (by_argument, by_captured) = match self.forward {
+                    true => ("\\t. y' (0, t)", format!("\\t. \\({params}). snd (f ({params})) (t, 0)")),
+                    false => ("\\d. snd (y' d)", format!("\\d. copowfold (\\({params}) d. fst (snd (f ({params})) d)) d")),
+                };
+                self.line(&format!("in <\\({params}). let <y, y'> = f ({params}) in <y, {by_argument}>,"));
+                self.line(&format!(" {by_captured}>"));
                 self.depth -= 1;
             }
             Op::Apply { function, args } => {
                 let values = self.atoms(args);
+                if self.forward {
+                    let (function, tangents) = (self.atom(function), self.tangents(args));
+                    let derivative = format!("\\t. t.{function} ({values}) + y' ({tangents})");
+                    self.line(&format!("{bound} = let <y, y'> = {function} ({values}) in <y, {derivative}>"));
+                    return;
+                }
                 let mut ones = vec![format!("one_{} [(({values}), d)]", self.atom(function))];
                 let through = args.iter().filter(|arg| self.is_active(arg)).map(|arg| format!("one_{} (y' d)", self.atom(arg)));
                 ones.extend(through);

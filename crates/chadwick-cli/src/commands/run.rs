@@ -13,7 +13,9 @@ pub fn command(options: &RunOptions) -> Exit {
 }
 
 fn run(options: &RunOptions) -> Result<()> {
-    let program = compiled(&load(&options.call.file)?, Engine::Auto, options.backend.backend(false, None))?;
+    let engine = options.engine.as_deref();
+    let by = engine.and_then(Engine::from_name).unwrap_or_default();
+    let program = compiled(&load(&options.call.file)?, by, options.backend.backend(false, engine))?;
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     let call = arguments::resolve(&program, &options.call, Default::StandardInput, options.limits.max_memory)?;
     program.set_limits(options.limits.starting_now());

@@ -1,13 +1,58 @@
-//! Dependencies by CHAD (Vákár and Smeding, section 11.3): the cotangent of a number is whether it matters, zero is "no" and addition "or". Outside of the
-//! transformation such a cotangent has the form of the value: a number that is not zero asks, and a one answers.
+//! Other analyses by CHAD (Vákár and Smeding, section 11.3). The transformation asks only for zero and addition of cotangents, so those of numbers may
+//! come from any commutative monoid. Outside of the transformation an element has the form of the value: a number stands for it.
 
 use super::dense::{Dense, axes};
 use super::meaning::{Meaning, sizeless};
 use crate::context::Context;
 use chadwick_core::typing::constructors;
-use chadwick_core::{Arm, Atom, Binder, Block, CompareOp, Const, FunctionId, Op, Prim, PrimOp, Type, UnaryOp};
+use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, CompareOp, Const, FunctionId, Op, Prim, PrimOp, Type, UnaryOp};
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
+
+/// A commutative monoid. Operations pass its elements on as they are.
+#[derive(Debug)]
+pub struct Monoid {
+    /// What an element is.
+    pub prim: Prim,
+    pub zero: Const,
+    pub plus: BinaryOp,
+    /// The element for which a number of the type stands, and the number for an element.
+    element: fn(&mut Context, Atom, Prim, Span) -> Atom,
+    number: fn(&mut Context, Atom, Prim, Span) -> Atom,
+}
+
+/// Whether something matters. A number that is not zero asks, and a one answers.
+pub const TRUTHS: Monoid = Monoid {
+    prim: Prim::Bool,
+    zero: Const::Bool(false),
+    plus: BinaryOp::Or,
+    element: |context, number, prim, span| {
+        let zero = Atom::Const(Const::zero(prim));
+        let is_zero = context.prim(PrimOp::Compare(CompareOp::Equal, prim), vec![number, zero], span);
+        context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![is_zero], span)
+    },
+    number: |context, truth, prim, span| {
+        let constant = |constant| Block { statements: Vec::new(), results: vec![Atom::Const(constant)] };
+        let (then, otherwise) = (constant(Const::one(prim)), constant(Const::zero(prim)));
+        context.emit_one(Op::If { condition: truth, then, otherwise }, span)
+    },
+};
+
+/// For what something matters: sets of labels, which are bits of a number.
+pub const LABELS: Monoid = Monoid {
+    prim: Prim::I64,
+    zero: Const::I64(0),
+    plus: BinaryOp::Or,
+    element: |context, number, prim, span| converted(context, number, (prim, Prim::I64), span),
+    number: |context, labels, prim, span| converted(context, labels, (Prim::I64, prim), span),
+};
+
+fn converted(context: &mut Context, number: Atom, (from, to): (Prim, Prim), span: Span) -> Atom {
+    match from == to {
+        true => number,
+        false => context.prim(PrimOp::Convert { from, to }, vec![number], span),
+    }
+}
 
 /// Changes the numbers of a value, whatever it is made of.
 struct Change {
@@ -19,37 +64,19 @@ struct Change {
     to_cotangent: bool,
 }
 
-const TRUTHS: Change = Change {
-    name: "asks",
-    known: |dense| &mut dense.truths,
-    number: |context, number, prim, span| {
-        let zero = Atom::Const(Const::zero(prim));
-        let is_zero = context.prim(PrimOp::Compare(CompareOp::Equal, prim), vec![number, zero], span);
-        context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![is_zero], span)
-    },
-    to_cotangent: true,
-};
-
-const ONES: Change = Change {
-    name: "answers",
-    known: |dense| &mut dense.ones,
-    number: |context, truth, prim, span| {
-        let constant = |constant| Block { statements: Vec::new(), results: vec![Atom::Const(constant)] };
-        let (then, otherwise) = (constant(Const::one(prim)), constant(Const::zero(prim)));
-        context.emit_one(Op::If { condition: truth, then, otherwise }, span)
-    },
-    to_cotangent: false,
-};
-
 impl Dense {
-    /// Which numbers are not zero.
-    pub fn truths(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
-        self.changed(context, &TRUTHS, value, ty, span)
+    /// The elements for which the numbers of a value stand.
+    pub fn elements_of(&mut self, context: &mut Context, monoid: &Monoid, value: Atom, ty: &Type, span: Span) -> Atom {
+        let known: fn(&mut Dense) -> &mut FxHashMap<Type, FunctionId> = |dense| &mut dense.to_elements;
+        let change = Change { name: "elements", known, number: monoid.element, to_cotangent: true };
+        self.changed(context, &change, value, ty, span)
     }
 
-    /// One for each number that matters.
-    pub fn ones(&mut self, context: &mut Context, cotangent: Atom, ty: &Type, span: Span) -> Atom {
-        self.changed(context, &ONES, cotangent, ty, span)
+    /// The numbers that stand for the elements of a cotangent.
+    pub fn numbers_of(&mut self, context: &mut Context, monoid: &Monoid, cotangent: Atom, ty: &Type, span: Span) -> Atom {
+        let known: fn(&mut Dense) -> &mut FxHashMap<Type, FunctionId> = |dense| &mut dense.to_numbers;
+        let change = Change { name: "numbers", known, number: monoid.number, to_cotangent: false };
+        self.changed(context, &change, cotangent, ty, span)
     }
 
     fn changed(&mut self, context: &mut Context, change: &Change, value: Atom, ty: &Type, span: Span) -> Atom {
