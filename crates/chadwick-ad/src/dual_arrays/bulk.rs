@@ -7,8 +7,8 @@
 use super::algebra::known;
 use super::term::{
     IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var, iota,
-    moved_out, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var, var_like,
-    with_extent, zeros,
+    moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, unwanted,
+    var, var_like, with_extent, zeros,
 };
 use chadwick_core::Atom;
 use std::rc::Rc;
@@ -70,6 +70,11 @@ impl Bulk<'_> {
             Term::Scatter(of, function) => {
                 let function = self.with_index(function, name, true);
                 scatter(shape, self.push_renamed(count, name, of), function)
+            }
+            Term::Overwrite { base, at, value, is_total } => {
+                let at = self.with_index(at, name, true);
+                let (base, value) = (self.push_renamed(count, name, base), self.push_renamed(count, name, value));
+                overwrite(base, at, value, *is_total)
             }
             Term::Fold(step, init, arrays) => self.push_fold(count, name, body, (step, init, arrays)),
             Term::Stack(rows) => {
@@ -156,8 +161,16 @@ impl Bulk<'_> {
         if indices.is_empty() {
             return Rc::clone(base);
         }
+        // The zero is that of the array, not of what it is made of; and an index that goes away cannot be out of range.
+        let is_lost = matches!(base.term, Term::Elementwise(..) | Term::ReduceOuter(..) | Term::Replicate(_) | Term::Gather(..));
+        if is_lost && *reads == Reads::OrZero {
+            let name = self.names.fresh();
+            return bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()));
+        }
         match &base.term {
-            Term::Outer(_) | Term::Var(_) | Term::Scatter(..) => index(Rc::clone(base), indices, reads.clone()),
+            Term::Outer(_) | Term::Var(_) | Term::Scatter(..) | Term::Overwrite { .. } => {
+                index(Rc::clone(base), indices, reads.clone())
+            }
             Term::Index(inner, front, inner_reads) => {
                 let indices = [front.clone(), indices].concat();
                 self.index(inner, indices, &inner_reads.then(reads))
@@ -202,7 +215,12 @@ impl Bulk<'_> {
                     let inner = self.index(of, function.indices.clone(), inner_reads);
                     return self.index(&inner, indices, reads);
                 };
-                let function = IndexFunction { params: params.to_vec(), indices: function.indices.clone() };
+                // For an index out of range the function of indices gives anything.
+                let (inner, inner_reads) = match reads {
+                    Reads::Total => (function.indices.iter().map(unwanted).collect(), &Reads::Total),
+                    _ => (function.indices.clone(), inner_reads),
+                };
+                let function = IndexFunction { params: params.to_vec(), indices: inner };
                 let rest = gather(base.shape[1..].to_vec(), Rc::clone(of), function, inner_reads.clone());
                 bind(*param, Rc::clone(&indices[0]), self.index(&rest, indices[1..].to_vec(), reads))
             }

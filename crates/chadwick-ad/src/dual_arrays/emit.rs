@@ -4,7 +4,7 @@ use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tr
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
+    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Lambda, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Type,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
@@ -58,6 +58,7 @@ impl Emitter<'_, '_> {
                 })
             }
             Term::Scatter(of, function) => self.scatter(&tree.shape, of, function),
+            Term::Overwrite { base, at, value, is_total } => self.overwrite(base, at, value, *is_total),
             Term::SumOuter(of) => {
                 let neutral = Const::zero(tree.prim);
                 self.reduce_outer(&tree.shape, of, BinaryOp::Add, neutral)
@@ -176,7 +177,7 @@ impl Emitter<'_, '_> {
                 let tests: Vec<Atom> = extents.iter().map(|extent| positive(self, extent)).collect();
                 tests.into_iter().reduce(|left, right| self.both(BinaryOp::And, left, right))
             }
-            Reads::Total => None,
+            Reads::Total | Reads::OrZero => None,
         };
         let mut inside = Atom::bool(true);
         for (index, extent) in indices.iter().zip(&base.shape) {
@@ -270,6 +271,27 @@ impl Emitter<'_, '_> {
         let args = params.iter().map(|param| Atom::Var(param.var)).collect();
         let body = self.block(|emitter| vec![emitter.context.prim(PrimOp::Binary(op, prim), args, emitter.span)]);
         Lambda { params, results: vec![Type::Prim(prim)], body }
+    }
+
+    /// In place, if nobody reads the array any more.
+    fn overwrite(&mut self, base: &Tree, at: &IndexFunction, value: &Tree, is_total: bool) -> Atom {
+        let (array, new) = (self.tree(base), self.tree(value));
+        if at.params.is_empty() && !is_total {
+            let dims = self.indices(at, &[]).into_iter().map(SliceDim::Index).collect();
+            return self.context.emit_one(Op::Update { array, dims, value: new }, self.span);
+        }
+        // A scatter has an axis, also where a scalar goes to one place.
+        let (space, indices) = match value.shape.is_empty() {
+            true => (self.axes(&[Atom::i64(1)]).0, Vec::new()),
+            false => self.axes(&value.shape),
+        };
+        let body = self.block(|emitter| {
+            let (front, back) = indices.split_at(at.params.len().min(indices.len()));
+            let place = emitter.indices(at, front);
+            let element = emitter.element(&new, &indices);
+            [place, back.to_vec(), vec![element]].concat()
+        });
+        self.context.emit_one(Op::Scatter { space, dest: vec![array], rank: base.shape.len(), body }, self.span)
     }
 
     fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {

@@ -62,6 +62,12 @@ impl<A: Algebra> Interpreter<'_, A> {
                 let function = self.function(shape, function);
                 algebra.scatter(&tree.shape, of, &function)
             }
+            Term::Overwrite { base, at, value, is_total } => {
+                let shape = &value.shape;
+                let (base, value) = (self.tree(base), self.tree(value));
+                let at = self.function(shape, at);
+                algebra.overwrite(base, &at, value, *is_total)
+            }
             Term::SumOuter(of) => algebra.sum_outer(self.tree(of)),
             Term::ReduceOuter(op, of) => algebra.reduce_outer(*op, self.tree(of)),
             Term::Stack(rows) => algebra.stack(self.trees(rows)),

@@ -169,7 +169,7 @@ pub(crate) struct DualArraysEngine;
 impl ReverseEngine for DualArraysEngine {
     fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = context.at_arguments(parts, span);
-        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
+        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(context, &lambda, span) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
         context.check_seeds(&results, &parts.seeds, span);
@@ -179,7 +179,7 @@ impl ReverseEngine for DualArraysEngine {
 
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = context.at_arguments(parts, span);
-        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
+        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(context, &lambda, span) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
         let inner: Vec<_> = lambda.params.iter().map(|param| context.sizes_of_value(&Atom::Var(param.var), span)).collect();
@@ -197,7 +197,10 @@ impl ReverseEngine for DualArraysEngine {
     }
 }
 
-/// What stands where the error is reported anyway.
-fn refused(lambda: &Lambda) -> (Vec<Atom>, Vec<Atom>) {
+/// What stands where an error is reported anyway.
+fn refused(context: &mut Context, lambda: &Lambda, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+    if context.errors.is_empty() {
+        context.unsupported(span, "a construct of this function");
+    }
     (lambda.body.results.clone(), lambda.params.iter().map(|param| Atom::Var(param.var)).collect())
 }

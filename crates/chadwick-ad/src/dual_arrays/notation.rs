@@ -155,6 +155,9 @@ impl Writer<'_> {
             Term::Scatter(of, function) => {
                 format!("scatter {} ({}) {}", self.atoms(&tree.shape), self.tree(of), self.function(function))
             }
+            Term::Overwrite { base, at, value, .. } => {
+                format!("({} with {} = {})", self.tree(base), self.function(at), self.tree(value))
+            }
             Term::Stack(rows) => format!("[{}]", self.trees(rows)),
             Term::Replicate(of) => format!("replicate {first} ({})", self.tree(of)),
             Term::Transpose(permutation, of) => format!("tr_{permutation:?} ({})", self.tree(of)),
@@ -189,10 +192,14 @@ impl Writer<'_> {
                 true => format!("Share {number} {}", inner(self, of)),
                 false => format!("Share {number} (..)"),
             },
-            DeltaNode::Index(of, indices) => format!("Index {} [{}]", inner(self, of), self.trees(indices)),
+            DeltaNode::Index(of, indices, _) => format!("Index {} [{}]", inner(self, of), self.trees(indices)),
             DeltaNode::SumOuter(of) => format!("SumOuter {}", inner(self, of)),
             DeltaNode::Gather(of, function) => format!("Gather {} {}", inner(self, of), self.function(function)),
             DeltaNode::Scatter(of, function) => format!("Scatter {} {}", inner(self, of), self.function(function)),
+            DeltaNode::Overwrite { base, at, value, .. } => {
+                let (base, value) = (self.delta(base.as_ref()), self.delta(value.as_ref()));
+                format!("Overwrite ({base}) {} ({value})", self.function(at))
+            }
             DeltaNode::Stack(rows) => {
                 let rows: Vec<String> = rows.iter().map(|row| self.delta(row.as_ref())).collect();
                 format!("LitArray [{}]", rows.join(", "))

@@ -4,7 +4,8 @@
 use super::algebra::{Algebra, IndexRule};
 use super::term::{
     self, Elementwise, IndexFunction, Name, Names, Reads, Shape, Step, Term, Tree, bind, build, deep, elementwise, fold, gather,
-    index, index_var, iota, outer, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var_like,
+    index, index_var, iota, outer, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose,
+    var_like,
 };
 use chadwick_core::{Atom, BinaryOp, Const, Prim};
 use rustc_hash::FxHashMap;
@@ -99,6 +100,10 @@ impl Algebra for Staged {
 
     fn scatter(&self, shape: &[Atom], of: Tree, function: &IndexFunction) -> Tree {
         scatter(shape.to_vec(), of, function.clone())
+    }
+
+    fn overwrite(&self, base: Tree, at: &IndexFunction, value: Tree, is_total: bool) -> Tree {
+        overwrite(base, at.clone(), value, is_total)
     }
 
     fn sum_outer(&self, of: Tree) -> Tree {

@@ -63,8 +63,10 @@ impl Elementwise {
 pub enum Reads {
     /// It fails, unless one of the extents is zero: the read was moved out of builds with these extents.
     Checked(Vec<Atom>),
-    /// It gives zero: the program may not want the value.
+    /// It gives any value: the program does not want it.
     Total,
+    /// It gives zero: what is read is a cotangent, and there is none.
+    OrZero,
     /// There is none: the index goes through what was made for it.
     InRange,
 }
@@ -79,6 +81,7 @@ impl Reads {
                 let new = second.iter().filter(|extent| !first.contains(extent));
                 Reads::Checked(first.iter().chain(new).cloned().collect())
             }
+            (Reads::OrZero, _) | (_, Reads::OrZero) => Reads::OrZero,
             _ => Reads::Total,
         }
     }
@@ -107,6 +110,14 @@ pub(super) enum Term {
     Gather(Tree, IndexFunction, Reads),
     /// Starts from zeros, collisions add, writes out of range are dropped.
     Scatter(Tree, IndexFunction),
+    /// An array with the elements of another one at different places of its own, which are in range or, where that is total, may be
+    /// anywhere and are left out then.
+    Overwrite {
+        base: Tree,
+        at: IndexFunction,
+        value: Tree,
+        is_total: bool,
+    },
     Stack(Vec<Tree>),
     Replicate(Tree),
     /// Axis `k` of the result is axis `permutation[k]` of the argument.
@@ -130,6 +141,7 @@ pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             std::iter::once(base).chain(&function.indices).collect()
         }
+        Term::Overwrite { base, at, value, .. } => [base, value].into_iter().chain(&at.indices).collect(),
         Term::SumOuter(of) | Term::ReduceOuter(_, of) | Term::Replicate(of) | Term::Transpose(_, of) => vec![of],
         Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) => vec![of],
     }
@@ -170,6 +182,11 @@ fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             add(base, &[]);
             function.indices.iter().for_each(|index| add(index, &function.params));
+        }
+        Term::Overwrite { base, at, value, .. } => {
+            add(base, &[]);
+            add(value, &[]);
+            at.indices.iter().for_each(|index| add(index, &at.params));
         }
         Term::Build(index, body) => add(body, &[*index]),
         Term::Fold(_, init, arrays) => {
@@ -261,6 +278,11 @@ pub(super) fn scatter(shape: Shape, of: Tree, function: IndexFunction) -> Tree {
     node(Term::Scatter(of, function), prim, shape)
 }
 
+pub(super) fn overwrite(base: Tree, at: IndexFunction, value: Tree, is_total: bool) -> Tree {
+    let (prim, shape) = (base.prim, base.shape.clone());
+    node(Term::Overwrite { base, at, value, is_total }, prim, shape)
+}
+
 /// An array of at least one array.
 pub(super) fn stack(rows: Vec<Tree>) -> Tree {
     let prim = rows.first().map_or(Prim::Bool, |row| row.prim);
@@ -341,6 +363,11 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
             let function = IndexFunction { params: function.params.clone(), indices: all(&function.indices) };
             Term::Scatter(change(of), function)
         }
+        Term::Overwrite { base, at, value, is_total } => {
+            let at = IndexFunction { params: at.params.clone(), indices: all(&at.indices) };
+            let base = change(base);
+            Term::Overwrite { base, at, value: change(value), is_total: *is_total }
+        }
         Term::SumOuter(of) => Term::SumOuter(change(of)),
         Term::ReduceOuter(op, of) => Term::ReduceOuter(*op, change(of)),
         Term::Replicate(of) => Term::Replicate(change(of)),
@@ -383,10 +410,27 @@ pub(super) fn moved_out(tree: &Tree, count: &Atom) -> Tree {
         Reads::Checked(extents) if !extents.contains(count) => Reads::Checked([extents.clone(), vec![count.clone()]].concat()),
         reads => reads.clone(),
     };
-    let tree = deep(|| rebuilt(tree, &mut |part| moved_out(part, count)));
+    with_reads(tree, &weaker)
+}
+
+/// The term is computed also where nobody wants its value: no read of it may fail.
+pub(super) fn unwanted(tree: &Tree) -> Tree {
+    let weaker = |reads: &Reads| match reads {
+        Reads::Checked(_) | Reads::InRange => Reads::Total,
+        reads => reads.clone(),
+    };
+    with_reads(tree, &weaker)
+}
+
+fn with_reads(tree: &Tree, change: &dyn Fn(&Reads) -> Reads) -> Tree {
+    let tree = deep(|| rebuilt(tree, &mut |part| with_reads(part, change)));
     let term = match &tree.term {
-        Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), weaker(reads)),
-        Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), weaker(reads)),
+        Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), change(reads)),
+        Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), change(reads)),
+        // Whether the places of an update are in range is checked ahead.
+        Term::Overwrite { base, at, value, .. } => {
+            Term::Overwrite { base: Rc::clone(base), at: at.clone(), value: Rc::clone(value), is_total: true }
+        }
         _ => return tree,
     };
     node(term, tree.prim, tree.shape.clone())

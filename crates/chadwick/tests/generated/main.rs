@@ -132,7 +132,7 @@ fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
 }
 
 /// What dual arrays do not take, or seldom.
-const NOT_DUAL_ARRAYS: [Construct; 12] = [
+const NOT_DUAL_ARRAYS: [Construct; 9] = [
     Construct::Sums,
     Construct::RecursiveTypes,
     Construct::RaggedArrays,
@@ -140,9 +140,6 @@ const NOT_DUAL_ARRAYS: [Construct; 12] = [
     Construct::FunctionValues,
     Construct::Recursion,
     Construct::WhileLoops,
-    Construct::InPlaceUpdates,
-    Construct::GeneralReductions,
-    Construct::Scans,
     Construct::Scatters,
     Construct::CustomRules,
 ];
