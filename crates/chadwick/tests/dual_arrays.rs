@@ -153,6 +153,20 @@ fn folds_of_any_length_agree_with_the_interpreter() {
     }
 }
 
+/// A row costs what the step and its gradient cost, once.
+#[test]
+fn the_reverse_pass_of_a_fold_runs_the_gradient_of_its_step_once() {
+    let text = "entry f [n] (xs: [n]f64) = vjp (\\xs -> f64.sum (scan (\\a b -> f64.sin a * f64.exp b) 1 xs)) xs 1";
+    let program = by_dual_arrays(text);
+    let operations = |n: usize| {
+        program.reset_counters();
+        let f = program.function("f").expect("there");
+        f.call(&[vec![0.5; n].into()]).unwrap_or_else(|error| panic!("{}", error.message()));
+        program.counters().float_operations
+    };
+    assert!(operations(200) - operations(100) <= 12 * 100);
+}
+
 #[test]
 fn sizes_are_still_checked() {
     let program = by_dual_arrays(

@@ -46,6 +46,12 @@ pub trait Algebra: Clone {
     fn reshape(&self, shape: &[Atom], of: Self::Array) -> Self::Array;
     /// All states of a fold; `states` is how many.
     fn fold(&self, states: &Atom, step: &Rc<Step>, init: Self::Array, arrays: Vec<Self::Array>) -> Self::Array;
+    /// The last state, and what the step gives for each row: one array for each thing it gives.
+    fn walk(&self, step: &Rc<Step>, init: Self::Array, arrays: Vec<Self::Array>) -> (Self::Array, Vec<Self::Array>);
+    /// Whether [`Algebra::walk`] is there. Where it is not, the reverse pass of a fold computes again for all rows at once what it computed for each.
+    fn can_walk(&self) -> bool {
+        true
+    }
     /// At least one row.
     fn build(&self, count: usize, row: &mut dyn FnMut(Self::Array) -> Self::Array) -> Self::Array;
 

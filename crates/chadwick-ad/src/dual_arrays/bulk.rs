@@ -100,8 +100,10 @@ impl Bulk<'_> {
                 };
                 gather(shape, base, function, reads.clone())
             }
-            // Shares come after this, builds are gone from a normal form, and the others mention no index.
-            Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) => replicate(count.clone(), Rc::clone(body)),
+            // Shares and walks come after this, builds are gone from a normal form, and the others mention no index.
+            Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) | Term::Walk(..) | Term::Given(..) => {
+                replicate(count.clone(), Rc::clone(body))
+            }
         }
     }
 
@@ -129,7 +131,9 @@ impl Bulk<'_> {
         }
         let inner = self.normal(&inner);
         let body_of_all = self.push(count, at, &inner);
-        let step = Step { names: self.names.clone(), state, rows, body: body_of_all, is_backward: step.is_backward };
+        let (bindings, gives) = (Vec::new(), Vec::new());
+        let step =
+            Step { names: self.names.clone(), state, rows, bindings, body: body_of_all, gives, is_backward: step.is_backward };
         let init = self.push_renamed(count, name, init);
         let states = body.shape.first().cloned().unwrap_or(Atom::i64(1));
         transpose(&[1, 0], fold(states, Rc::new(step), init, batches))
@@ -177,7 +181,7 @@ impl Bulk<'_> {
             }
             // A reshape is a view; the rule of the chapter would divide for each element instead. And an index has no derivative, even if it
             // is computed from what has one, so what is read from `0, 1, ..` is not the index itself.
-            Term::Reshape(_) | Term::Fold(..) | Term::Iota | Term::Share(..) => {
+            Term::Reshape(_) | Term::Fold(..) | Term::Walk(..) | Term::Given(..) | Term::Iota | Term::Share(..) => {
                 let name = self.names.fresh();
                 bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()))
             }

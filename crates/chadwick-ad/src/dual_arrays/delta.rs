@@ -330,8 +330,19 @@ impl<A: Algebra> Algebra for Dual<A> {
         let arrays: Vec<DualArray<A>> = arrays.into_iter().map(|array| self.share(array)).collect();
         let all = self.primal.fold(states, step, init.primal, primals(arrays.clone()));
         let all = self.primal.share(all);
-        let fold = FoldDelta { reverse: ReverseStep::of(step), states: all.clone(), init: init.delta, arrays };
+        let fold =
+            FoldDelta { reverse: ReverseStep::of(step, self.primal.can_walk()), states: all.clone(), init: init.delta, arrays };
         self.linear(all, Some(DeltaNode::Fold(Box::new(fold))))
+    }
+
+    /// It is not there: only the reverse pass walks, and that of a reverse pass does without.
+    fn walk(&self, step: &Rc<Step>, init: DualArray<A>, arrays: Vec<DualArray<A>>) -> (DualArray<A>, Vec<DualArray<A>>) {
+        let (last, given) = self.primal.walk(step, init.primal, primals(arrays));
+        (self.plain(last), given.into_iter().map(|array| self.plain(array)).collect())
+    }
+
+    fn can_walk(&self) -> bool {
+        false
     }
 
     /// The rows one by one, each with a `Delta` of its own: the way to differentiate what still has builds, and the reason to remove them.

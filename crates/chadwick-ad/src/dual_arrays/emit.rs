@@ -13,12 +13,25 @@ pub(super) struct Emitter<'c, 'p> {
     pub context: &'c mut Context<'p>,
     /// What stands for each variable of terms.
     pub values: FxHashMap<Name, Atom>,
+    /// What the walks give that variables are bound to.
+    given: FxHashMap<Name, Vec<Atom>>,
     pub span: Span,
 }
 
-impl Emitter<'_, '_> {
+impl<'c, 'p> Emitter<'c, 'p> {
+    pub fn new(context: &'c mut Context<'p>, values: FxHashMap<Name, Atom>, span: Span) -> Self {
+        Emitter { context, values, given: FxHashMap::default(), span }
+    }
+
     pub fn bind(&mut self, name: Name, tree: &Tree) {
-        let value = self.tree(tree);
+        let value = match &tree.term {
+            Term::Walk(step, init, arrays) => {
+                let (last, given) = self.walk(step, init, arrays);
+                self.given.insert(name, given);
+                last
+            }
+            _ => self.tree(tree),
+        };
         self.values.insert(name, value);
     }
 
@@ -86,6 +99,12 @@ impl Emitter<'_, '_> {
                 self.context.emit_one(Op::Reshape { array, dims: tree.shape.clone() }, self.span)
             }
             Term::Fold(step, init, arrays) => self.fold(step, init, arrays),
+            Term::Walk(step, init, arrays) => self.walk(step, init, arrays).0,
+            Term::Given(number, walk) => {
+                let name = if let Term::Var(name) = &walk.term { Some(name) } else { None };
+                let given = name.and_then(|name| self.given.get(name)).and_then(|given| given.get(*number).cloned());
+                given.unwrap_or_else(|| self.context.zeros(tree.prim, tree.shape.clone(), self.span))
+            }
             Term::Build(name, body) => self.build_rows(&tree.shape[..1], &tree.shape[1..], |emitter, indices| {
                 emitter.values.insert(*name, indices[0].clone());
                 emitter.tree(body)
@@ -218,10 +237,45 @@ impl Emitter<'_, '_> {
     fn fold(&mut self, step: &Step, init: &Tree, arrays: &[Tree]) -> Atom {
         let span = self.span;
         let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
-        let arrays: Vec<Atom> = arrays.iter().map(|array| self.tree(array)).collect();
         let initial = self.tree(init);
+        let (_, kept) = self.steps(step, (init, initial.clone()), arrays, true);
+        let Some(kept) = kept.into_iter().next() else { return initial };
+        let sizes = init.shape.iter().cloned().map(Size::Known).collect();
         let ty = Type::Prim(init.prim).array(init.shape.iter().map(|_| Dim::Any));
-        let (index, state) = (self.context.fresh("i", Type::I64), self.context.fresh("state", ty.clone()));
+        let first = self.context.emit_one(Op::ArrayLiteral { ty, elements: vec![initial], inner: sizes }, span);
+        if !step.is_backward {
+            return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
+        }
+        let in_order = self.in_order(step, &count, &init.shape, &kept);
+        self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
+    }
+
+    /// A loop that keeps what its step gives.
+    fn walk(&mut self, step: &Step, init: &Tree, arrays: &[Tree]) -> (Atom, Vec<Atom>) {
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let initial = self.tree(init);
+        let (last, kept) = self.steps(step, (init, initial), arrays, false);
+        let given = step.gives.iter().zip(&kept).map(|(like, kept)| self.in_order(step, &count, &like.shape, kept));
+        (last, given.collect())
+    }
+
+    /// What a loop kept, by row.
+    fn in_order(&mut self, step: &Step, count: &Atom, shape: &[Atom], kept: &Atom) -> Atom {
+        if !step.is_backward {
+            return kept.clone();
+        }
+        self.build_rows(std::slice::from_ref(count), shape, |emitter, indices| {
+            let row = emitter.place_in_order(step, count, indices[0].clone());
+            emitter.element(kept, &[row])
+        })
+    }
+
+    /// The loop of a fold or walk: the last state, then all states if they are wanted, then what the step gives, in the order of the loop.
+    fn steps(&mut self, step: &Step, (init, initial): (&Tree, Atom), arrays: &[Tree], keeps_states: bool) -> (Atom, Vec<Atom>) {
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let arrays: Vec<Atom> = arrays.iter().map(|array| self.tree(array)).collect();
+        let type_of = |like: &Tree| Type::Prim(like.prim).array(like.shape.iter().map(|_| Dim::Any));
+        let (index, state) = (self.context.fresh("i", Type::I64), self.context.fresh("state", type_of(init)));
         let at = Atom::Var(index.var);
         self.values.insert(step.state, Atom::Var(state.var));
         let body = self.block(|emitter| {
@@ -230,31 +284,27 @@ impl Emitter<'_, '_> {
                 let value = emitter.element(array, std::slice::from_ref(&row));
                 emitter.values.insert(*name, value);
             }
+            step.bindings.iter().for_each(|(name, value)| emitter.bind(*name, value));
             let next = emitter.tree(&step.body);
-            vec![next.clone(), next]
+            let given: Vec<Atom> = step.gives.iter().map(|one| emitter.tree(one)).collect();
+            std::iter::once(next.clone()).chain(keeps_states.then_some(next)).chain(given).collect()
         });
-        let sizes = || init.shape.iter().cloned().map(Size::Known).collect::<Vec<Size>>();
+        let kept: Vec<&Tree> = keeps_states.then_some(init).into_iter().chain(&step.gives).collect();
+        let sizes = |like: &&Tree| like.shape.iter().cloned().map(Size::Known).collect::<Vec<Size>>();
         let parts = Loop {
             carry: vec![state],
             initial: vec![initial.clone()],
-            form: LoopForm::For { index, bound: count.clone() },
+            form: LoopForm::For { index, bound: count },
             body,
-            emits: vec![sizes()],
+            emits: kept.iter().map(sizes).collect(),
             counted: false,
             hints: LoopHints::default(),
         };
-        let types = vec![ty.clone(), ty.clone().array([Dim::Any])];
-        let kept = self.context.b.push(Op::Loop(Box::new(parts)), types, span);
-        let kept = kept.into_iter().nth(1).unwrap_or(Atom::i64(0));
-        let first = self.context.emit_one(Op::ArrayLiteral { ty, elements: vec![initial], inner: sizes() }, span);
-        if !step.is_backward {
-            return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
-        }
-        let in_order = self.build_rows(std::slice::from_ref(&count), &init.shape, |emitter, indices| {
-            let row = emitter.place_in_order(step, &count, indices[0].clone());
-            emitter.element(&kept, &[row])
-        });
-        self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
+        let types = kept.iter().map(|like| Type::Prim(like.prim).array(vec![Dim::Any; like.shape.len() + 1]));
+        let types = std::iter::once(type_of(init)).chain(types).collect();
+        let mut results = self.context.b.push(Op::Loop(Box::new(parts)), types, self.span);
+        let kept = results.split_off(1.min(results.len()));
+        (results.pop().unwrap_or(initial), kept)
     }
 
     /// The same place, counted from where the fold begins.

@@ -134,7 +134,7 @@ impl Gradient {
         let params = lambda.params.iter().zip(&derived.is_input).filter(|(_, is_input)| **is_input);
         let inputs = derived.source.inputs.iter().map(|(name, _)| *name);
         let values = inputs.zip(params.map(|(param, _)| Atom::Var(param.var))).collect();
-        let mut emitter = Emitter { context, values, span };
+        let mut emitter = Emitter::new(context, values, span);
         self.primal_bindings.iter().for_each(|(name, tree)| emitter.bind(*name, tree));
         let results = self.primals.iter().map(|primal| emitter.tree(primal)).collect();
         (results, emitter.values)
@@ -149,7 +149,7 @@ impl Gradient {
         seeds: &[Atom],
         span: Span,
     ) -> Vec<Atom> {
-        let mut emitter = Emitter { context, values, span };
+        let mut emitter = Emitter::new(context, values, span);
         emitter.values.extend(self.seeds.iter().copied().zip(seeds.iter().cloned()));
         self.bindings.iter().for_each(|(name, tree)| emitter.bind(*name, tree));
         let mut cotangents = Vec::new();

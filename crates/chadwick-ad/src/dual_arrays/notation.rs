@@ -169,6 +169,16 @@ impl Writer<'_> {
                 let body = self.tree(&step.body);
                 format!("{name} (\\{state} {}. {body}) ({}) [{}]", rows.join(" "), self.tree(init), self.trees(arrays))
             }
+            Term::Walk(step, init, arrays) => {
+                let rows: Vec<String> = step.rows.iter().map(|(name, _)| variable(*name)).collect();
+                let (name, state) = (if step.is_backward { "walkr" } else { "walkl" }, variable(step.state));
+                let bound = |(name, value): &(Name, Tree)| format!("let {} = {} in ", variable(*name), self.tree(value));
+                let bindings: String = step.bindings.iter().map(bound).collect();
+                let results: Vec<String> = std::iter::once(&step.body).chain(&step.gives).map(|tree| self.tree(tree)).collect();
+                let body = format!("{bindings}({})", results.join(", "));
+                format!("{name} (\\{state} {}. {body}) ({}) [{}]", rows.join(" "), self.tree(init), self.trees(arrays))
+            }
+            Term::Given(number, walk) => format!("given {} ({})", number + 1, self.tree(walk)),
             Term::Share(number, of) => match self.shares.get(number) {
                 Some(name) => variable(*name),
                 None => self.tree(of),

@@ -6,7 +6,7 @@
 
 use super::algebra::{Algebra, IndexRule, extents, known};
 use super::interpret::Interpreter;
-use super::term::{Elementwise, Reads, Shape, Step};
+use super::term::{Elementwise, Reads, Shape, Step, Tree};
 use chadwick_core::prim::{Derivative, Partial, eval};
 use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
 use std::cell::Cell;
@@ -260,12 +260,35 @@ impl Algebra for Plain {
             let rows = step.rows.iter().map(|(name, _)| *name).zip(arrays.iter().map(row_of));
             let state = std::iter::once(step.state).zip(found.last().cloned());
             let values = state.chain(rows).collect();
-            found.push(Interpreter { algebra: self, values }.tree(&step.body));
+            found.push(Interpreter::new(self, values).tree(&step.body));
         }
         if step.is_backward {
             found.reverse();
         }
         self.stack(found)
+    }
+
+    fn walk(&self, step: &Rc<Step>, init: Array, arrays: Vec<Array>) -> (Array, Vec<Array>) {
+        let count = arrays.first().and_then(|array| array.shape.first().copied()).unwrap_or(0);
+        let order: Vec<usize> = if step.is_backward { (0..count).rev().collect() } else { (0..count).collect() };
+        let mut state = init;
+        let mut given: Vec<Vec<Option<Array>>> = vec![vec![None; count]; step.gives.len()];
+        for row in order {
+            let row_of = |array: &Array| self.index(array.clone(), vec![self.integer(row as i64)], &Reads::InRange);
+            let rows = step.rows.iter().map(|(name, _)| *name).zip(arrays.iter().map(row_of));
+            let values = std::iter::once((step.state, state)).chain(rows).collect();
+            let mut interpreter = Interpreter::new(self, values);
+            step.bindings.iter().for_each(|(name, value)| interpreter.bind(*name, value));
+            state = interpreter.tree(&step.body);
+            for (all, one) in given.iter_mut().zip(&step.gives) {
+                all[row] = Some(interpreter.tree(one));
+            }
+        }
+        let array = |(all, like): (Vec<Option<Array>>, &Tree)| match count {
+            0 => Array::made(like.prim, [vec![0], numbers(&like.shape)].concat(), |_| Const::zero(like.prim)),
+            _ => self.stack(all.into_iter().flatten().collect()),
+        };
+        (state, given.into_iter().zip(&step.gives).map(array).collect())
     }
 
     fn build(&self, count: usize, row: &mut dyn FnMut(Array) -> Array) -> Array {

@@ -126,6 +126,10 @@ pub(super) enum Term {
     Build(Name, Tree),
     /// The states of a fold: the first is given, each other is made by the step from the one before and the row of each array.
     Fold(Rc<Step>, Tree, Vec<Tree>),
+    /// The last state of a fold. What its step gives beside the states is there, too, as long as this is bound to a variable.
+    Walk(Rc<Step>, Tree, Vec<Tree>),
+    /// What the step of a walk gives for each row, by number.
+    Given(usize, Tree),
     /// Identity; the number says that all that have it are one, to be computed once.
     Share(usize, Tree),
 }
@@ -136,14 +140,17 @@ pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
         Term::Outer(_) | Term::Var(_) | Term::Iota => Vec::new(),
         Term::Let(_, value, body) => vec![value, body],
         Term::Elementwise(_, args) | Term::Stack(args) => args.iter().collect(),
-        Term::Fold(step, init, arrays) => [init, &step.body].into_iter().chain(arrays).collect(),
+        Term::Fold(step, init, arrays) | Term::Walk(step, init, arrays) => {
+            let inner = step.bindings.iter().map(|(_, value)| value).chain([&step.body]).chain(&step.gives);
+            std::iter::once(init).chain(inner).chain(arrays).collect()
+        }
         Term::Index(base, indices, _) => std::iter::once(base).chain(indices).collect(),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             std::iter::once(base).chain(&function.indices).collect()
         }
         Term::Overwrite { base, at, value, .. } => [base, value].into_iter().chain(&at.indices).collect(),
         Term::SumOuter(of) | Term::ReduceOuter(_, of) | Term::Replicate(of) | Term::Transpose(_, of) => vec![of],
-        Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) => vec![of],
+        Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) | Term::Given(_, of) => vec![of],
     }
 }
 
@@ -153,7 +160,11 @@ pub struct Step {
     pub(super) names: Names,
     pub(super) state: Name,
     pub(super) rows: Vec<(Name, Tree)>,
+    /// What the rest has in common, in order.
+    pub(super) bindings: Vec<(Name, Tree)>,
     pub(super) body: Tree,
+    /// What it gives for each row, beside the next state; only walks have any.
+    pub(super) gives: Vec<Tree>,
     /// Whether the rows come from the last to the first. The state after a row stands at its place, and the given one behind all.
     pub(super) is_backward: bool,
 }
@@ -178,6 +189,7 @@ fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
         | Term::Replicate(of)
         | Term::Transpose(_, of)
         | Term::Reshape(of)
+        | Term::Given(_, of)
         | Term::Share(_, of) => add(of, &[]),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             add(base, &[]);
@@ -189,7 +201,7 @@ fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
             at.indices.iter().for_each(|index| add(index, &at.params));
         }
         Term::Build(index, body) => add(body, &[*index]),
-        Term::Fold(_, init, arrays) => {
+        Term::Fold(_, init, arrays) | Term::Walk(_, init, arrays) => {
             add(init, &[]);
             arrays.iter().for_each(|array| add(array, &[]));
         }
@@ -325,6 +337,17 @@ pub(super) fn fold(states: Atom, step: Rc<Step>, init: Tree, arrays: Vec<Tree>) 
     node(Term::Fold(step, init, arrays), prim, shape)
 }
 
+/// The last state.
+pub(super) fn walk(step: Rc<Step>, init: Tree, arrays: Vec<Tree>) -> Tree {
+    let (prim, shape) = (init.prim, init.shape.clone());
+    node(Term::Walk(step, init, arrays), prim, shape)
+}
+
+/// What the step of a walk over so many rows gives.
+pub(super) fn given(count: Atom, number: usize, like: &Tree, walk: Tree) -> Tree {
+    node(Term::Given(number, walk), like.prim, with_extent(count, &like.shape))
+}
+
 pub(super) fn share(number: usize, of: Tree) -> Tree {
     let (prim, shape) = (of.prim, of.shape.clone());
     node(Term::Share(number, of), prim, shape)
@@ -347,10 +370,15 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
         Term::Stack(rows) => Term::Stack(all(rows)),
         Term::Fold(step, init, arrays) => {
             let arrays = all(arrays);
-            let body = change(&step.body);
-            let step = Step { body, rows: step.rows.clone(), names: step.names.clone(), ..**step };
+            let step = step.changed(change);
             Term::Fold(Rc::new(step), change(init), arrays)
         }
+        Term::Walk(step, init, arrays) => {
+            let arrays = all(arrays);
+            let step = step.changed(change);
+            Term::Walk(Rc::new(step), change(init), arrays)
+        }
+        Term::Given(number, walk) => Term::Given(*number, change(walk)),
         Term::Index(base, indices, reads) => {
             let indices = all(indices);
             Term::Index(change(base), indices, reads.clone())
@@ -379,18 +407,30 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
     node(term, tree.prim, tree.shape.clone())
 }
 
+impl Step {
+    /// The same step over other terms.
+    fn changed(&self, change: &mut dyn FnMut(&Tree) -> Tree) -> Step {
+        let bindings = self.bindings.iter().map(|(name, value)| (*name, change(value))).collect();
+        let (body, gives) = (change(&self.body), self.gives.iter().map(&mut *change).collect());
+        Step { bindings, body, gives, rows: self.rows.clone(), names: self.names.clone(), ..*self }
+    }
+}
+
 /// The same term with other names for extents.
 pub(super) fn with_extents(tree: &Tree, name: &dyn Fn(&Atom) -> Atom) -> Tree {
     let tree = deep(|| rebuilt(tree, &mut |part| with_extents(part, name)));
     let term = match &tree.term {
-        Term::Fold(step, init, arrays) => {
-            let rows = step.rows.iter().map(|(row, like)| (*row, with_extents(like, name))).collect();
-            let step = Step { rows, body: Rc::clone(&step.body), names: step.names.clone(), ..**step };
-            Term::Fold(Rc::new(step), Rc::clone(init), arrays.clone())
-        }
+        Term::Fold(step, init, arrays) => Term::Fold(with_rows(step, name), Rc::clone(init), arrays.clone()),
+        Term::Walk(step, init, arrays) => Term::Walk(with_rows(step, name), Rc::clone(init), arrays.clone()),
         term => term.clone(),
     };
     node(term, tree.prim, tree.shape.iter().map(name).collect())
+}
+
+fn with_rows(step: &Step, name: &dyn Fn(&Atom) -> Atom) -> Rc<Step> {
+    let rows = step.rows.iter().map(|(row, like)| (*row, with_extents(like, name))).collect();
+    let (bindings, body, gives) = (step.bindings.clone(), Rc::clone(&step.body), step.gives.clone());
+    Rc::new(Step { rows, bindings, body, gives, names: step.names.clone(), ..*step })
 }
 
 /// `tree[value / name]`. Binders are unique, so nothing is captured.

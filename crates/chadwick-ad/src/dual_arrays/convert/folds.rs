@@ -210,7 +210,8 @@ impl Converter<'_, '_, '_> {
                 .refuse(span, "a fold that is not closed: its step uses variables from around it that depend on the inputs");
         }
         let states = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
-        let step = Step { names: self.names.clone(), state, rows: row_variables, body, is_backward: false };
+        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
+        let step = Step { names, state, rows: row_variables, bindings, body, gives, is_backward: false };
         let arrays = rows.into_iter().map(|(_, array)| array).collect();
         Some((carried, fold(states, Rc::new(step), init, arrays)))
     }

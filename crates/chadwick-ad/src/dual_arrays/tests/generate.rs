@@ -318,7 +318,8 @@ impl Generator {
         let around = (std::mem::replace(&mut self.arrays, scope), std::mem::take(&mut self.indices));
         let body = self.array(prim, inner, depth.min(3));
         (self.arrays, self.indices) = around;
-        let step = Step { names: self.names.clone(), state, rows, body, is_backward: self.random.chance(30) };
+        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
+        let step = Step { names, state, rows, bindings, body, gives, is_backward: self.random.chance(30) };
         fold(Atom::i64(states as i64), Rc::new(step), init, arrays)
     }
 
