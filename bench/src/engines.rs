@@ -193,12 +193,19 @@ impl Contestant {
         if self.failed || (self.turns >= 2 && self.spent > 4.0 * seconds * ROUNDS as f64) {
             return Ok(());
         }
-        let (least, spent) = time(&self.single, arguments, seconds)?;
+        let begin = Instant::now();
+        let Some(least) = time(&self.single, arguments, seconds)? else {
+            self.failed = true;
+            return Ok(());
+        };
         self.least = self.least.min(least);
-        self.spent += spent;
+        self.spent += begin.elapsed().as_secs_f64();
         self.turns += 1;
         if let Some(several) = &self.several {
-            self.least_parallel = self.least_parallel.min(time(several, arguments, seconds)?.0);
+            match time(several, arguments, seconds)? {
+                Some(least) => self.least_parallel = self.least_parallel.min(least),
+                None => self.several = None,
+            }
         }
         Ok(())
     }
@@ -222,16 +229,20 @@ fn take_turns(contestants: &mut [Contestant], arguments: &[Value], seconds: f64)
     Ok(())
 }
 
-/// The least time of a call, and how long all of them took.
-fn time(function: &Function, arguments: &[Value], seconds: f64) -> Result<(f64, f64)> {
+/// The least time of a call; nothing if it took more than it may.
+fn time(function: &Function, arguments: &[Value], seconds: f64) -> Result<Option<f64>> {
     function.program().set_limits(limits());
     let begin = Instant::now();
     let mut least = f64::INFINITY;
-    function.call_repeatedly(arguments, |time| {
+    let called = function.call_repeatedly(arguments, |time| {
         least = least.min(time.as_secs_f64());
         begin.elapsed().as_secs_f64() < seconds
-    })?;
-    Ok((least, begin.elapsed().as_secs_f64()))
+    });
+    match called {
+        Ok(_) => Ok(Some(least)),
+        Err(error) if error.is_limit() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How many lines an engine has of its own: without tests, and without what all share (forward mode, activity, the optimiser).
