@@ -6,11 +6,11 @@
 
 use super::algebra::known;
 use super::term::{
-    IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var, iota,
-    moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, unwanted,
-    var, var_like, with_extent, zeros,
+    Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var,
+    iota, moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose,
+    unwanted, var, var_like, with_extent, zeros,
 };
-use chadwick_core::Atom;
+use chadwick_core::{Atom, BinaryOp, Prim, PrimOp};
 use std::rc::Rc;
 
 pub(super) struct Bulk<'n> {
@@ -46,6 +46,10 @@ impl Bulk<'_> {
             Term::Var(_) => iota(count.clone()),
             Term::Let(local, value, rest) if !value.mentions(name) => {
                 bind(*local, moved_out(value, count), self.push(count, name, rest))
+            }
+            Term::Let(local, value, rest) if is_address(value, 2) => {
+                let rest = self.normal(&substitute(rest, *local, value));
+                self.push(count, name, &rest)
             }
             Term::Let(local, value, rest) => {
                 let (outer, index_name) = (self.names.fresh(), self.names.fresh());
@@ -246,5 +250,18 @@ impl Bulk<'_> {
         let simple = simple.collect();
         let body = make(self, simple);
         lets.into_iter().rev().fold(body, |body, (name, value)| bind(name, value, body))
+    }
+}
+
+/// Whether a scalar is a few sums of indices and the like: computed where it is used, it costs no more than an array of such numbers would.
+fn is_address(tree: &Tree, operations: usize) -> bool {
+    use BinaryOp::{Add, Sub};
+    match &tree.term {
+        _ if tree.prim != Prim::I64 || !tree.shape.is_empty() => false,
+        Term::Var(_) | Term::Outer(_) => true,
+        Term::Elementwise(Elementwise::Prim(PrimOp::Binary(Add | Sub, _)), args) if operations > 0 => {
+            args.iter().all(|arg| is_address(arg, operations - 1))
+        }
+        _ => false,
     }
 }

@@ -8,6 +8,7 @@ use chadwick_core::{
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 pub(super) struct Emitter<'c, 'p> {
     pub context: &'c mut Context<'p>,
@@ -15,12 +16,19 @@ pub(super) struct Emitter<'c, 'p> {
     pub values: FxHashMap<Name, Atom>,
     /// What the walks give that variables are bound to.
     given: FxHashMap<Name, Vec<Atom>>,
+    /// What variables are bound to.
+    bound: FxHashMap<Name, Tree>,
     pub span: Span,
 }
 
 impl<'c, 'p> Emitter<'c, 'p> {
     pub fn new(context: &'c mut Context<'p>, values: FxHashMap<Name, Atom>, span: Span) -> Self {
-        Emitter { context, values, given: FxHashMap::default(), span }
+        Emitter { context, values, given: FxHashMap::default(), bound: FxHashMap::default(), span }
+    }
+
+    /// What variables are bound to whose values are there already.
+    pub fn know(&mut self, bindings: &[(Name, Tree)]) {
+        self.bound.extend(bindings.iter().map(|(name, tree)| (*name, Rc::clone(tree))));
     }
 
     pub fn bind(&mut self, name: Name, tree: &Tree) {
@@ -33,6 +41,7 @@ impl<'c, 'p> Emitter<'c, 'p> {
             _ => self.tree(tree),
         };
         self.values.insert(name, value);
+        self.bound.insert(name, Rc::clone(tree));
     }
 
     /// Emits a term; returns its value.
@@ -344,6 +353,19 @@ impl<'c, 'p> Emitter<'c, 'p> {
         self.context.emit_one(Op::Scatter { space, dest: vec![array], rank: base.shape.len(), body }, self.span)
     }
 
+    /// Whether an element of a matrix is made, without a matrix in memory, of what depends on its row or on its column.
+    fn is_separable(&self, tree: &Tree, is_bound: bool) -> bool {
+        match &tree.term {
+            Term::Var(name) => self.bound.get(name).is_some_and(|tree| self.is_separable(tree, true)),
+            Term::Replicate(_) => true,
+            Term::Transpose(_, of) => matches!(of.term, Term::Replicate(_)),
+            Term::Gather(_, function, _) => is_window(function),
+            // What has a name may be computed once for several uses.
+            Term::Elementwise(_, args) => !is_bound && args.iter().all(|arg| self.is_separable(arg, false)),
+            _ => false,
+        }
+    }
+
     fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {
         let (span, prim) = (self.span, of.prim);
         let values = self.tree(of);
@@ -352,6 +374,11 @@ impl<'c, 'p> Emitter<'c, 'p> {
         let (space, indices) = match of.shape.is_empty() {
             true => (self.axes(&[Atom::i64(1)]).0, Vec::new()),
             false => self.axes(&of.shape),
+        };
+        // Windows overlap: going along all of them at one place, instead of along one at all places, no addition waits for the one before.
+        let space = match is_window(function) && self.is_separable(of, false) {
+            true => space.into_iter().rev().collect(),
+            false => space,
         };
         let body = self.block(|emitter| {
             let (front, back) = indices.split_at(function.params.len().min(indices.len()));
@@ -363,4 +390,13 @@ impl<'c, 'p> Emitter<'c, 'p> {
         let neutral = vec![Atom::Const(Const::zero(prim))];
         self.context.emit_one(Op::Hist { space, dest: vec![zeros], rank: shape.len(), op, neutral, body }, span)
     }
+}
+
+/// Whether indices are the sum of those of a row and a column.
+fn is_window(function: &IndexFunction) -> bool {
+    let ([row, column], [index]) = (function.params.as_slice(), function.indices.as_slice()) else { return false };
+    let Term::Elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, _)), args) = &index.term else { return false };
+    let is = |arg: &Tree, name: &Name| matches!(&arg.term, Term::Var(own) if own == name);
+    let [left, right] = args.as_slice() else { return false };
+    (is(left, row) && is(right, column)) || (is(left, column) && is(right, row))
 }

@@ -150,6 +150,7 @@ impl Gradient {
         span: Span,
     ) -> Vec<Atom> {
         let mut emitter = Emitter::new(context, values, span);
+        emitter.know(&self.primal_bindings);
         emitter.values.extend(self.seeds.iter().copied().zip(seeds.iter().cloned()));
         self.bindings.iter().for_each(|(name, tree)| emitter.bind(*name, tree));
         let mut cotangents = Vec::new();

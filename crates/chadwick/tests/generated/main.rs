@@ -164,7 +164,10 @@ fn functions_derived_by_linear_maps_agree_with_the_interpreter() {
     });
     let taken = taken.map(AtomicU64::into_inner);
     eprintln!("of {} programs are taken: {taken:?}", report.programs);
-    assert!(taken[..4].iter().all(|taken| 2 * taken > report.programs), "{taken:?} of {}", report.programs);
+    // Procedures have no arrays.
+    let [forward, reverse, categorical, pruned, _procedures, records] = taken;
+    let usual = [forward, reverse, categorical, pruned, records];
+    assert!(usual.iter().all(|taken| 2 * taken > report.programs), "{taken:?} of {}", report.programs);
 }
 
 /// The naive one takes exponential time, on these programs too much; staged calls have no rules of a program's own.
