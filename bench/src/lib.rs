@@ -4,6 +4,8 @@
 //! the entry points' parameters; whole numbers that are scalars are sizes for the reference. References run as processes, so that this
 //! crate needs no unsafe code.
 
+pub mod comparison;
+pub mod engines;
 pub mod inputs;
 pub mod reference;
 pub mod workloads;

@@ -1,11 +1,13 @@
 //! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
 //! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
-//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it. Both sides run in turns, so that a busy machine slows both; times are minima.
+//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it. `--engines` compares all engines with each other instead, on the same programs: counted work, code, memory and native time. Both sides run in turns, so that a busy machine slows both; times are minima.
 
 use chadwick::compile::Engine;
 use chadwick::values::Value;
 use chadwick::{Backend, Function, NativeOptions, Program};
+use chadwick_bench::comparison::{self, three_digits as shown};
+use chadwick_bench::engines;
 use chadwick_bench::inputs::Random;
 use chadwick_bench::reference::{self, Reference, Which};
 use chadwick_bench::workloads::{self, Workload};
@@ -29,6 +31,7 @@ struct Options {
     list: bool,
     /// The Python that runs JAX, in place of C.
     jax: Option<String>,
+    engines: bool,
 }
 
 /// One function on both sides, in milliseconds.
@@ -71,8 +74,16 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options =
-        Options { names: Vec::new(), engine: Engine::Auto, threads: None, seconds: 0.5, json: false, list: false, jax: None };
+    let mut options = Options {
+        names: Vec::new(),
+        engine: Engine::Auto,
+        threads: None,
+        seconds: 0.5,
+        json: false,
+        list: false,
+        jax: None,
+        engines: false,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
@@ -87,6 +98,7 @@ fn options() -> Result<Options> {
             "--jax" => options.jax = Some(value()?),
             "--json" => options.json = true,
             "--list" => options.list = true,
+            "--engines" => options.engines = true,
             _ if argument.starts_with('-') => return Err(format!("unknown option {argument}").into()),
             _ => options.names.push(argument),
         }
@@ -98,7 +110,8 @@ fn run(options: &Options) -> Result<()> {
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
     let expressed = options.jax.as_deref().map(reference::in_jax).transpose()?;
     let has_reference = |name: &str| expressed.as_ref().is_none_or(|names| names.iter().any(|expressed| expressed == name));
-    let workloads: Vec<Workload> = workloads::all()
+    let all = if options.engines { engines::corpus() } else { workloads::all() };
+    let workloads: Vec<Workload> = all
         .into_iter()
         .filter(|workload| wanted(workload.name) && has_reference(workload.reference_in(options.jax.is_some())))
         .collect();
@@ -108,6 +121,9 @@ fn run(options: &Options) -> Result<()> {
     if options.list {
         workloads.iter().for_each(|workload| println!("{}", workload.name));
         return Ok(());
+    }
+    if options.engines {
+        return compare_engines(workloads, options);
     }
     let directory = std::env::temp_dir().join(format!("chadwick-references-{}", std::process::id()));
     let mut rows = Vec::new();
@@ -133,6 +149,23 @@ fn run(options: &Options) -> Result<()> {
             print_thesis(&rows);
         }
     }
+    Ok(())
+}
+
+fn compare_engines(workloads: Vec<Workload>, options: &Options) -> Result<()> {
+    let all = Engine::all();
+    let mut rows = Vec::new();
+    for workload in workloads {
+        eprintln!("{}", workload.name);
+        rows.push(engines::measure(workload, &all, options.threads, options.seconds)?);
+    }
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&comparison::as_json(&all, &rows))?);
+        return Ok(());
+    }
+    println!("{}", comparison::summary(&all, &rows));
+    println!("{}", comparison::native_times(&all, &rows));
+    print!("{}", comparison::of_the_thesis(&all, &rows, &engines::lines_of_code));
     Ok(())
 }
 
@@ -226,12 +259,6 @@ fn print_row(row: &Row) {
         format!(" {} | {} | {:.2} |{parallel}", shown(times.reference.least), shown(times.ours.least), times.ratio())
     };
     println!("| {} | {} |{}{} {:.1} |", row.workload.name, sizes.join("×"), part(&row.primal), part(&row.gradient), row.peak);
-}
-
-/// Three digits.
-fn shown(milliseconds: f64) -> String {
-    let digits = (2 - milliseconds.log10().floor() as i64).clamp(0, 6) as usize;
-    format!("{milliseconds:.digits$}")
 }
 
 fn print_summary(rows: &[Row]) {

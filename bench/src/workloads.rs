@@ -17,6 +17,8 @@ pub struct Workload {
     /// The file in `reference/`, without its ending.
     pub reference: &'static str,
     pub sizes: Vec<i64>,
+    /// Sizes on which every engine can be counted, those with the wrong complexity too.
+    pub counted: Vec<i64>,
     /// Sizes for a test that both sides agree.
     pub small: Vec<i64>,
     pub arguments: Arguments,
@@ -25,9 +27,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    fn new(name: &'static str, sizes: &[i64], small: &[i64], arguments: Arguments) -> Workload {
-        let (sizes, small) = (sizes.to_vec(), small.to_vec());
-        Workload { name, program: name, reference: name, sizes, small, arguments, thesis: None }
+    fn new(name: &'static str, sizes: &[i64], counted: &[i64], small: &[i64], arguments: Arguments) -> Workload {
+        let (sizes, counted, small) = (sizes.to_vec(), counted.to_vec(), small.to_vec());
+        Workload { name, program: name, reference: name, sizes, counted, small, arguments, thesis: None }
     }
 
     /// The name of the reference: C has one for what are two programs in JAX.
@@ -42,24 +44,29 @@ impl Workload {
 
 /// All of them, in the order of the table.
 pub fn all() -> Vec<Workload> {
-    let gmm = Workload::new("gmm", &[1000, 64, 25], &[5, 4, 3], gmm);
-    let recurrence = Workload::new("recurrence", &[100_000], &[9], recurrence);
+    let gmm = Workload::new("gmm", &[1000, 64, 25], &[10, 6, 4], &[5, 4, 3], gmm);
+    let recurrence = Workload::new("recurrence", &[100_000], &[200], &[9], recurrence);
     vec![
-        Workload::new("dot", &[100_000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0), Value::from(1.5)]),
-        Workload::new("axpy_chain", &[10_000, 10], &[9, 3], |n, r| {
+        Workload::new("dot", &[100_000], &[200], &[9], |n, r| {
+            vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0), Value::from(1.5)]
+        }),
+        Workload::new("axpy_chain", &[10_000, 10], &[100, 5], &[9, 3], |n, r| {
             vec![r.array(&n[1..], -1.0, 1.0), r.array(&n[..1], -1.0, 1.0), r.array(&n[..1], -1.0, 1.0)]
         }),
-        Workload::new("matvec", &[512, 512], &[3, 9], |n, r| {
+        Workload::new("matvec", &[512, 512], &[20, 20], &[3, 9], |n, r| {
             vec![r.array(n, -1.0, 1.0), r.array(&n[1..], -1.0, 1.0), r.array(&n[..1], -1.0, 1.0)]
         }),
-        Workload::new("matmul", &[256, 256, 256], &[9, 3, 5], |n, r| {
+        Workload::new("matmul", &[256, 256, 256], &[8, 8, 8], &[9, 3, 5], |n, r| {
             vec![r.array(&n[..2], -1.0, 1.0), r.array(&n[1..], -1.0, 1.0), r.array(&[n[0], n[2]], -1.0, 1.0)]
         }),
-        Workload::new("logistic_regression", &[10_000, 100], &[5, 3], |n, r| {
+        Workload::new("convolution", &[20_000, 32], &[60, 6], &[9, 4], |n, r| {
+            vec![r.array(&n[..1], -1.0, 1.0), r.array(&n[1..], -1.0, 1.0), r.array(&[n[0] - n[1] + 1], -1.0, 1.0)]
+        }),
+        Workload::new("logistic_regression", &[10_000, 100], &[40, 10], &[5, 3], |n, r| {
             let labels: Vec<f64> = (0..n[0]).map(|_| r.number().round()).collect();
             vec![r.array(&n[1..], -0.5, 0.5), r.array(n, -1.0, 1.0), Value::from(labels)]
         }),
-        Workload::new("mlp", &[64, 784, 128, 10], &[9, 5, 4, 3], |n, r| {
+        Workload::new("mlp", &[64, 784, 128, 10], &[8, 16, 8, 4], &[9, 5, 4, 3], |n, r| {
             vec![
                 r.array(&[n[1], n[2]], -0.1, 0.1),
                 r.array(&[n[2]], -0.1, 0.1),
@@ -69,7 +76,7 @@ pub fn all() -> Vec<Workload> {
                 r.one_hot(n[0], n[3]),
             ]
         }),
-        Workload::new("lstm", &[50, 32, 64], &[4, 3, 2], |n, r| {
+        Workload::new("lstm", &[50, 32, 64], &[6, 4, 6], &[4, 3, 2], |n, r| {
             let (steps, inputs, hidden) = (n[0], n[1], n[2]);
             vec![
                 r.array(&[4 * hidden, inputs], -0.3, 0.3),
@@ -81,44 +88,44 @@ pub fn all() -> Vec<Workload> {
         }),
         gmm.clone(),
         Workload { name: "gmm_small", sizes: vec![100, 64, 25], ..gmm },
-        Workload::new("kmeans", &[10_000, 10, 16], &[7, 3, 2], |n, r| {
+        Workload::new("kmeans", &[10_000, 10, 16], &[50, 5, 4], &[7, 3, 2], |n, r| {
             vec![r.array(&n[1..], 0.0, 1.0), r.array(&[n[0], n[2]], 0.0, 1.0)]
         }),
-        Workload::new("black_scholes", &[100_000], &[9], |n, r| {
+        Workload::new("black_scholes", &[100_000], &[100], &[9], |n, r| {
             let ranges = [(50.0, 150.0), (50.0, 150.0), (0.01, 0.1), (0.1, 0.5), (0.1, 2.0)];
             ranges.iter().map(|(low, high)| r.array(n, *low, *high)).collect()
         }),
-        Workload::new("heat", &[128, 100], &[5, 3], |n, r| {
+        Workload::new("heat", &[128, 100], &[10, 8], &[5, 3], |n, r| {
             vec![Value::from(n[1]), r.array(&[n[0], n[0]], 0.0, 1.0), r.array(&[n[0], n[0]], 0.0, 1.0)]
         }),
-        Workload::new("nbody", &[500], &[5], |n, r| {
+        Workload::new("nbody", &[500], &[12], &[5], |n, r| {
             let mut values: Vec<Value> = (0..6).map(|_| r.array(n, -1.0, 1.0)).collect();
             values.push(r.array(n, 0.1, 1.0));
             values
         }),
-        Workload::new("skinning", &[500, 8], &[3, 2], |n, r| {
+        Workload::new("skinning", &[500, 8], &[12, 4], &[3, 2], |n, r| {
             vec![r.array(&[6 * n[1]], -1.0, 1.0), r.array(n, 0.0, 0.2), r.array(&[n[0], 3], -1.0, 1.0)]
         }),
-        Workload::new("histogram", &[100_000, 256], &[9, 4], |n, r| {
+        Workload::new("histogram", &[100_000, 256], &[200, 16], &[9, 4], |n, r| {
             vec![r.indices(n[0], n[1]), r.array(&n[..1], -1.0, 1.0), Value::from(n[1])]
         }),
         recurrence.clone(),
         Workload { name: "recurrence_loop", program: "recurrence_loop", ..recurrence },
-        Workload::new("escape", &[100_000], &[9], |n, r| vec![r.array(n, 0.0, 2.0), r.array(n, 0.1, 1.0)]),
-        Workload::new("tree", &[65_535], &[15], |n, r| vec![r.array(n, 0.0, 1.0)]),
-        Workload::new("thesis_multiply", &[10_000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
+        Workload::new("escape", &[100_000], &[100], &[9], |n, r| vec![r.array(n, 0.0, 2.0), r.array(n, 0.1, 1.0)]),
+        Workload::new("tree", &[65_535], &[127], &[15], |n, r| vec![r.array(n, 0.0, 1.0)]),
+        Workload::new("thesis_multiply", &[10_000], &[100], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
             .thesis(330.0, |n| n[0]),
-        Workload::new("thesis_dot", &[10_000], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
+        Workload::new("thesis_dot", &[10_000], &[200], &[9], |n, r| vec![r.array(n, -1.0, 1.0), r.array(n, -1.0, 1.0)])
             .thesis(950.0, |n| n[0]),
-        Workload::new("thesis_sum_mat_vec", &[100, 100], &[3, 9], |n, r| {
+        Workload::new("thesis_sum_mat_vec", &[100, 100], &[15, 15], &[3, 9], |n, r| {
             vec![r.array(n, -1.0, 1.0), r.array(&n[1..], -1.0, 1.0)]
         })
         .thesis(590.0, |n| n[0] * n[1]),
-        Workload::new("thesis_rotate", &[1000], &[9], |n, r| {
+        Workload::new("thesis_rotate", &[1000], &[20], &[9], |n, r| {
             vec![r.array(&[n[0], 4], -1.0, 1.0), r.array(&[n[0], 3], -1.0, 1.0)]
         })
         .thesis(5620.0, |n| n[0]),
-        Workload::new("thesis_neural", &[50, 100, 50], &[5, 4, 3], |n, r| {
+        Workload::new("thesis_neural", &[50, 100, 50], &[10, 12, 10], &[5, 4, 3], |n, r| {
             vec![
                 r.array(&[n[1], n[0]], -0.3, 0.3),
                 r.array(&[n[1]], -0.3, 0.3),
@@ -128,8 +135,10 @@ pub fn all() -> Vec<Workload> {
             ]
         })
         .thesis(2.4e6, |_| 1),
-        Workload::new("thesis_particles", &[4, 1000], &[4, 5], |n, r| vec![Value::from(n[1]), r.array(&[n[0], 4], -2.0, 2.0)])
-            .thesis(7.6e6, |_| 1),
+        Workload::new("thesis_particles", &[4, 1000], &[4, 20], &[4, 5], |n, r| {
+            vec![Value::from(n[1]), r.array(&[n[0], 4], -2.0, 2.0)]
+        })
+        .thesis(7.6e6, |_| 1),
     ]
 }
 

@@ -53,9 +53,6 @@ const NAIVE: &[(&str, Factor)] = &[
     ("matrix", Factor::Linear),
 ];
 
-/// A whole array for the cotangent of one element that is read outside of builds.
-const ONE_HOT: &[(&str, Factor)] = &[("elements", Factor::Linear)];
-
 pub fn describe(engine: Engine) -> Description {
     let is_dialect = engine == Engine::DualArrays;
     let row = |paper, about, leaves_out, claims| Description { engine, paper, about, leaves_out, is_dialect, claims };
@@ -103,7 +100,7 @@ pub fn describe(engine: Engine) -> Description {
             "Smeding, chapter 4",
             "bulk operations instead of builds, then one symbolic linear term beside each array",
             "loops with a condition, folds that are not closed, recursion, sum types, sizes computed from inputs",
-            ONE_HOT,
+            &[],
         ),
         Engine::LinearMaps => row(
             "Ellis et al.",

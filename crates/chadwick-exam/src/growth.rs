@@ -63,7 +63,8 @@ pub fn growth(engine: Engine, family: &Family) -> Result<Cost, Refusal> {
     Ok(cost)
 }
 
-fn work_of(program: &Program, entry: &str, args: &[Value]) -> chadwick::Result<u64> {
+/// The work of one call on the interpreter.
+pub fn work_of(program: &Program, entry: &str, args: &[Value]) -> chadwick::Result<u64> {
     program.reset_counters();
     program.function(entry)?.call(args)?;
     Ok(work(&program.counters()))

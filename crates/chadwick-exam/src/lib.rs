@@ -10,7 +10,7 @@ mod worked;
 
 pub use engines::{Description, describe};
 pub use families::{FAMILIES, Family};
-pub use growth::{Cost, Factor, growth};
+pub use growth::{Cost, Factor, growth, work_of};
 pub use marks::{Marks, Refusal};
 pub use random::random_programs;
 pub use worked::{WORKED, Worked, worked_examples};

@@ -5,7 +5,7 @@
 //! place where an array that it reads is updated: the update would have to copy the array.
 
 use chadwick_core::visit::{Copier, free_variables};
-use chadwick_core::{Atom, Axis, Binder, Block, Const, LoopForm, Op, Program, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, LoopForm, Op, Prim, PrimOp, Program, Statement, Var};
 use rustc_hash::FxHashMap;
 
 /// Fuses builds into what reads them.
@@ -281,8 +281,11 @@ fn from_other_result(statement: &Statement, space: &[Axis], body: &Block, at: us
     Some(Derived { body: Block { statements, results: vec![body.results[at].clone()] }, from })
 }
 
-/// Whether the block costs no more than the load of its result.
+/// Whether the block costs no more than the load of its result. What is added to an index is part of an address.
 fn is_cheap(block: &Block) -> bool {
+    const SUMS: usize = 2;
+    let is_address =
+        |statement: &Statement| matches!(statement.op, Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, Prim::I64), _));
     match block.statements.as_slice() {
         [] => true,
         [statement] => match &statement.op {
@@ -290,6 +293,7 @@ fn is_cheap(block: &Block) -> bool {
             Op::Prim(op, _) => op.is_light(),
             _ => false,
         },
+        [sums @ .., Statement { op: Op::Index { .. }, .. }] => sums.len() <= SUMS && sums.iter().all(is_address),
         _ => false,
     }
 }

@@ -34,6 +34,8 @@ pub trait Algebra: Clone {
     fn index(&self, base: Self::Array, indices: Vec<Self::Array>, reads: &Reads) -> Self::Array;
     fn gather(&self, shape: &[Atom], base: Self::Array, function: &Self::Function, reads: &Reads) -> Self::Array;
     fn scatter(&self, shape: &[Atom], of: Self::Array, function: &Self::Function) -> Self::Array;
+    /// The first array with the elements of the second at different places, which are in range unless that is total.
+    fn overwrite(&self, base: Self::Array, at: &Self::Function, value: Self::Array, is_total: bool) -> Self::Array;
     fn sum_outer(&self, of: Self::Array) -> Self::Array;
     /// The greatest or the least along the first axis, by `Max` or `Min`; the least or greatest number there is where that axis is empty.
     fn reduce_outer(&self, op: BinaryOp, of: Self::Array) -> Self::Array;
@@ -44,6 +46,12 @@ pub trait Algebra: Clone {
     fn reshape(&self, shape: &[Atom], of: Self::Array) -> Self::Array;
     /// All states of a fold; `states` is how many.
     fn fold(&self, states: &Atom, step: &Rc<Step>, init: Self::Array, arrays: Vec<Self::Array>) -> Self::Array;
+    /// The last state, and what the step gives for each row: one array for each thing it gives.
+    fn walk(&self, step: &Rc<Step>, init: Self::Array, arrays: Vec<Self::Array>) -> (Self::Array, Vec<Self::Array>);
+    /// Whether [`Algebra::walk`] is there. Where it is not, the reverse pass of a fold computes again for all rows at once what it computed for each.
+    fn can_walk(&self) -> bool {
+        true
+    }
     /// At least one row.
     fn build(&self, count: usize, row: &mut dyn FnMut(Self::Array) -> Self::Array) -> Self::Array;
 

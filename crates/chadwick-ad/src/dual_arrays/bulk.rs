@@ -6,11 +6,11 @@
 
 use super::algebra::known;
 use super::term::{
-    IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var, iota,
-    moved_out, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var, var_like,
-    with_extent, zeros,
+    Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var,
+    iota, moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose,
+    unwanted, var, var_like, with_extent, zeros,
 };
-use chadwick_core::Atom;
+use chadwick_core::{Atom, BinaryOp, Prim, PrimOp};
 use std::rc::Rc;
 
 pub(super) struct Bulk<'n> {
@@ -47,6 +47,10 @@ impl Bulk<'_> {
             Term::Let(local, value, rest) if !value.mentions(name) => {
                 bind(*local, moved_out(value, count), self.push(count, name, rest))
             }
+            Term::Let(local, value, rest) if is_address(value, 2) => {
+                let rest = self.normal(&substitute(rest, *local, value));
+                self.push(count, name, &rest)
+            }
             Term::Let(local, value, rest) => {
                 let (outer, index_name) = (self.names.fresh(), self.names.fresh());
                 let values = self.push(count, name, value);
@@ -70,6 +74,11 @@ impl Bulk<'_> {
             Term::Scatter(of, function) => {
                 let function = self.with_index(function, name, true);
                 scatter(shape, self.push_renamed(count, name, of), function)
+            }
+            Term::Overwrite { base, at, value, is_total } => {
+                let at = self.with_index(at, name, true);
+                let (base, value) = (self.push_renamed(count, name, base), self.push_renamed(count, name, value));
+                overwrite(base, at, value, *is_total)
             }
             Term::Fold(step, init, arrays) => self.push_fold(count, name, body, (step, init, arrays)),
             Term::Stack(rows) => {
@@ -95,8 +104,10 @@ impl Bulk<'_> {
                 };
                 gather(shape, base, function, reads.clone())
             }
-            // Shares come after this, builds are gone from a normal form, and the others mention no index.
-            Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) => replicate(count.clone(), Rc::clone(body)),
+            // Shares and walks come after this, builds are gone from a normal form, and the others mention no index.
+            Term::Outer(_) | Term::Iota | Term::Build(..) | Term::Share(..) | Term::Walk(..) | Term::Given(..) => {
+                replicate(count.clone(), Rc::clone(body))
+            }
         }
     }
 
@@ -124,7 +135,9 @@ impl Bulk<'_> {
         }
         let inner = self.normal(&inner);
         let body_of_all = self.push(count, at, &inner);
-        let step = Step { names: self.names.clone(), state, rows, body: body_of_all, is_backward: step.is_backward };
+        let (bindings, gives) = (Vec::new(), Vec::new());
+        let step =
+            Step { names: self.names.clone(), state, rows, bindings, body: body_of_all, gives, is_backward: step.is_backward };
         let init = self.push_renamed(count, name, init);
         let states = body.shape.first().cloned().unwrap_or(Atom::i64(1));
         transpose(&[1, 0], fold(states, Rc::new(step), init, batches))
@@ -156,15 +169,23 @@ impl Bulk<'_> {
         if indices.is_empty() {
             return Rc::clone(base);
         }
+        // The zero is that of the array, not of what it is made of; and an index that goes away cannot be out of range.
+        let is_lost = matches!(base.term, Term::Elementwise(..) | Term::ReduceOuter(..) | Term::Replicate(_) | Term::Gather(..));
+        if is_lost && *reads == Reads::OrZero {
+            let name = self.names.fresh();
+            return bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()));
+        }
         match &base.term {
-            Term::Outer(_) | Term::Var(_) | Term::Scatter(..) => index(Rc::clone(base), indices, reads.clone()),
+            Term::Outer(_) | Term::Var(_) | Term::Scatter(..) | Term::Overwrite { .. } => {
+                index(Rc::clone(base), indices, reads.clone())
+            }
             Term::Index(inner, front, inner_reads) => {
                 let indices = [front.clone(), indices].concat();
                 self.index(inner, indices, &inner_reads.then(reads))
             }
             // A reshape is a view; the rule of the chapter would divide for each element instead. And an index has no derivative, even if it
             // is computed from what has one, so what is read from `0, 1, ..` is not the index itself.
-            Term::Reshape(_) | Term::Fold(..) | Term::Iota | Term::Share(..) => {
+            Term::Reshape(_) | Term::Fold(..) | Term::Walk(..) | Term::Given(..) | Term::Iota | Term::Share(..) => {
                 let name = self.names.fresh();
                 bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()))
             }
@@ -202,7 +223,12 @@ impl Bulk<'_> {
                     let inner = self.index(of, function.indices.clone(), inner_reads);
                     return self.index(&inner, indices, reads);
                 };
-                let function = IndexFunction { params: params.to_vec(), indices: function.indices.clone() };
+                // For an index out of range the function of indices gives anything.
+                let (inner, inner_reads) = match reads {
+                    Reads::Total => (function.indices.iter().map(unwanted).collect(), &Reads::Total),
+                    _ => (function.indices.clone(), inner_reads),
+                };
+                let function = IndexFunction { params: params.to_vec(), indices: inner };
                 let rest = gather(base.shape[1..].to_vec(), Rc::clone(of), function, inner_reads.clone());
                 bind(*param, Rc::clone(&indices[0]), self.index(&rest, indices[1..].to_vec(), reads))
             }
@@ -224,5 +250,18 @@ impl Bulk<'_> {
         let simple = simple.collect();
         let body = make(self, simple);
         lets.into_iter().rev().fold(body, |body, (name, value)| bind(name, value, body))
+    }
+}
+
+/// Whether a scalar is a few sums of indices and the like: computed where it is used, it costs no more than an array of such numbers would.
+fn is_address(tree: &Tree, operations: usize) -> bool {
+    use BinaryOp::{Add, Sub};
+    match &tree.term {
+        _ if tree.prim != Prim::I64 || !tree.shape.is_empty() => false,
+        Term::Var(_) | Term::Outer(_) => true,
+        Term::Elementwise(Elementwise::Prim(PrimOp::Binary(Add | Sub, _)), args) if operations > 0 => {
+            args.iter().all(|arg| is_address(arg, operations - 1))
+        }
+        _ => false,
     }
 }

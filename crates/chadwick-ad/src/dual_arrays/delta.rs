@@ -31,10 +31,19 @@ pub(super) enum DeltaNode<A: Algebra> {
     Where(A::Array, bool, Rc<Delta<A>>),
     /// All that have one number are the same; those inside have smaller ones.
     Share(usize, Rc<Delta<A>>),
-    Index(Rc<Delta<A>>, Vec<A::Array>),
+    /// The indices may be out of range if the last part says so.
+    Index(Rc<Delta<A>>, Vec<A::Array>, bool),
     SumOuter(Rc<Delta<A>>),
     Gather(Rc<Delta<A>>, A::Function),
     Scatter(Rc<Delta<A>>, A::Function),
+    /// Of what is kept and of what is written, which has this shape.
+    Overwrite {
+        base: Option<Rc<Delta<A>>>,
+        at: A::Function,
+        value: Option<Rc<Delta<A>>>,
+        shape: Shape,
+        is_total: bool,
+    },
     Stack(Vec<Option<Rc<Delta<A>>>>),
     Replicate(Rc<Delta<A>>),
     Transpose(Vec<usize>, Rc<Delta<A>>),
@@ -237,7 +246,8 @@ impl<A: Algebra> Algebra for Dual<A> {
             false => indices,
         };
         let primal = self.primal.index(base.primal, indices.clone(), reads);
-        self.linear(primal, base.delta.map(|delta| DeltaNode::Index(delta, indices)))
+        let is_total = !matches!(reads, Reads::InRange) && *reads != Reads::Checked(Vec::new());
+        self.linear(primal, base.delta.map(|delta| DeltaNode::Index(delta, indices, is_total)))
     }
 
     fn gather(&self, shape: &[Atom], base: DualArray<A>, function: &A::Function, reads: &Reads) -> DualArray<A> {
@@ -248,6 +258,14 @@ impl<A: Algebra> Algebra for Dual<A> {
     fn scatter(&self, shape: &[Atom], of: DualArray<A>, function: &A::Function) -> DualArray<A> {
         let primal = self.primal.scatter(shape, of.primal, function);
         self.linear(primal, of.delta.map(|delta| DeltaNode::Scatter(delta, function.clone())))
+    }
+
+    fn overwrite(&self, base: DualArray<A>, at: &A::Function, value: DualArray<A>, is_total: bool) -> DualArray<A> {
+        let shape = self.shape(&value);
+        let is_active = base.delta.is_some() || value.delta.is_some();
+        let primal = self.primal.overwrite(base.primal, at, value.primal, is_total);
+        let node = DeltaNode::Overwrite { base: base.delta, at: at.clone(), value: value.delta, shape, is_total };
+        self.linear(primal, is_active.then_some(node))
     }
 
     fn sum_outer(&self, of: DualArray<A>) -> DualArray<A> {
@@ -312,8 +330,19 @@ impl<A: Algebra> Algebra for Dual<A> {
         let arrays: Vec<DualArray<A>> = arrays.into_iter().map(|array| self.share(array)).collect();
         let all = self.primal.fold(states, step, init.primal, primals(arrays.clone()));
         let all = self.primal.share(all);
-        let fold = FoldDelta { reverse: ReverseStep::of(step), states: all.clone(), init: init.delta, arrays };
+        let fold =
+            FoldDelta { reverse: ReverseStep::of(step, self.primal.can_walk()), states: all.clone(), init: init.delta, arrays };
         self.linear(all, Some(DeltaNode::Fold(Box::new(fold))))
+    }
+
+    /// It is not there: only the reverse pass walks, and that of a reverse pass does without.
+    fn walk(&self, step: &Rc<Step>, init: DualArray<A>, arrays: Vec<DualArray<A>>) -> (DualArray<A>, Vec<DualArray<A>>) {
+        let (last, given) = self.primal.walk(step, init.primal, primals(arrays));
+        (self.plain(last), given.into_iter().map(|array| self.plain(array)).collect())
+    }
+
+    fn can_walk(&self) -> bool {
+        false
     }
 
     /// The rows one by one, each with a `Delta` of its own: the way to differentiate what still has builds, and the reason to remove them.

@@ -4,22 +4,44 @@ use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tr
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Type,
+    Atom, Axis, BinaryOp, Block, CompareOp, Const, Dim, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Type,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 pub(super) struct Emitter<'c, 'p> {
     pub context: &'c mut Context<'p>,
     /// What stands for each variable of terms.
     pub values: FxHashMap<Name, Atom>,
+    /// What the walks give that variables are bound to.
+    given: FxHashMap<Name, Vec<Atom>>,
+    /// What variables are bound to.
+    bound: FxHashMap<Name, Tree>,
     pub span: Span,
 }
 
-impl Emitter<'_, '_> {
+impl<'c, 'p> Emitter<'c, 'p> {
+    pub fn new(context: &'c mut Context<'p>, values: FxHashMap<Name, Atom>, span: Span) -> Self {
+        Emitter { context, values, given: FxHashMap::default(), bound: FxHashMap::default(), span }
+    }
+
+    /// What variables are bound to whose values are there already.
+    pub fn know(&mut self, bindings: &[(Name, Tree)]) {
+        self.bound.extend(bindings.iter().map(|(name, tree)| (*name, Rc::clone(tree))));
+    }
+
     pub fn bind(&mut self, name: Name, tree: &Tree) {
-        let value = self.tree(tree);
+        let value = match &tree.term {
+            Term::Walk(step, init, arrays) => {
+                let (last, given) = self.walk(step, init, arrays);
+                self.given.insert(name, given);
+                last
+            }
+            _ => self.tree(tree),
+        };
         self.values.insert(name, value);
+        self.bound.insert(name, Rc::clone(tree));
     }
 
     /// Emits a term; returns its value.
@@ -58,6 +80,7 @@ impl Emitter<'_, '_> {
                 })
             }
             Term::Scatter(of, function) => self.scatter(&tree.shape, of, function),
+            Term::Overwrite { base, at, value, is_total } => self.overwrite(base, at, value, *is_total),
             Term::SumOuter(of) => {
                 let neutral = Const::zero(tree.prim);
                 self.reduce_outer(&tree.shape, of, BinaryOp::Add, neutral)
@@ -85,6 +108,12 @@ impl Emitter<'_, '_> {
                 self.context.emit_one(Op::Reshape { array, dims: tree.shape.clone() }, self.span)
             }
             Term::Fold(step, init, arrays) => self.fold(step, init, arrays),
+            Term::Walk(step, init, arrays) => self.walk(step, init, arrays).0,
+            Term::Given(number, walk) => {
+                let name = if let Term::Var(name) = &walk.term { Some(name) } else { None };
+                let given = name.and_then(|name| self.given.get(name)).and_then(|given| given.get(*number).cloned());
+                given.unwrap_or_else(|| self.context.zeros(tree.prim, tree.shape.clone(), self.span))
+            }
             Term::Build(name, body) => self.build_rows(&tree.shape[..1], &tree.shape[1..], |emitter, indices| {
                 emitter.values.insert(*name, indices[0].clone());
                 emitter.tree(body)
@@ -176,7 +205,7 @@ impl Emitter<'_, '_> {
                 let tests: Vec<Atom> = extents.iter().map(|extent| positive(self, extent)).collect();
                 tests.into_iter().reduce(|left, right| self.both(BinaryOp::And, left, right))
             }
-            Reads::Total => None,
+            Reads::Total | Reads::OrZero => None,
         };
         let mut inside = Atom::bool(true);
         for (index, extent) in indices.iter().zip(&base.shape) {
@@ -217,10 +246,45 @@ impl Emitter<'_, '_> {
     fn fold(&mut self, step: &Step, init: &Tree, arrays: &[Tree]) -> Atom {
         let span = self.span;
         let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
-        let arrays: Vec<Atom> = arrays.iter().map(|array| self.tree(array)).collect();
         let initial = self.tree(init);
+        let (_, kept) = self.steps(step, (init, initial.clone()), arrays, true);
+        let Some(kept) = kept.into_iter().next() else { return initial };
+        let sizes = init.shape.iter().cloned().map(Size::Known).collect();
         let ty = Type::Prim(init.prim).array(init.shape.iter().map(|_| Dim::Any));
-        let (index, state) = (self.context.fresh("i", Type::I64), self.context.fresh("state", ty.clone()));
+        let first = self.context.emit_one(Op::ArrayLiteral { ty, elements: vec![initial], inner: sizes }, span);
+        if !step.is_backward {
+            return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
+        }
+        let in_order = self.in_order(step, &count, &init.shape, &kept);
+        self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
+    }
+
+    /// A loop that keeps what its step gives.
+    fn walk(&mut self, step: &Step, init: &Tree, arrays: &[Tree]) -> (Atom, Vec<Atom>) {
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let initial = self.tree(init);
+        let (last, kept) = self.steps(step, (init, initial), arrays, false);
+        let given = step.gives.iter().zip(&kept).map(|(like, kept)| self.in_order(step, &count, &like.shape, kept));
+        (last, given.collect())
+    }
+
+    /// What a loop kept, by row.
+    fn in_order(&mut self, step: &Step, count: &Atom, shape: &[Atom], kept: &Atom) -> Atom {
+        if !step.is_backward {
+            return kept.clone();
+        }
+        self.build_rows(std::slice::from_ref(count), shape, |emitter, indices| {
+            let row = emitter.place_in_order(step, count, indices[0].clone());
+            emitter.element(kept, &[row])
+        })
+    }
+
+    /// The loop of a fold or walk: the last state, then all states if they are wanted, then what the step gives, in the order of the loop.
+    fn steps(&mut self, step: &Step, (init, initial): (&Tree, Atom), arrays: &[Tree], keeps_states: bool) -> (Atom, Vec<Atom>) {
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let arrays: Vec<Atom> = arrays.iter().map(|array| self.tree(array)).collect();
+        let type_of = |like: &Tree| Type::Prim(like.prim).array(like.shape.iter().map(|_| Dim::Any));
+        let (index, state) = (self.context.fresh("i", Type::I64), self.context.fresh("state", type_of(init)));
         let at = Atom::Var(index.var);
         self.values.insert(step.state, Atom::Var(state.var));
         let body = self.block(|emitter| {
@@ -229,31 +293,27 @@ impl Emitter<'_, '_> {
                 let value = emitter.element(array, std::slice::from_ref(&row));
                 emitter.values.insert(*name, value);
             }
+            step.bindings.iter().for_each(|(name, value)| emitter.bind(*name, value));
             let next = emitter.tree(&step.body);
-            vec![next.clone(), next]
+            let given: Vec<Atom> = step.gives.iter().map(|one| emitter.tree(one)).collect();
+            std::iter::once(next.clone()).chain(keeps_states.then_some(next)).chain(given).collect()
         });
-        let sizes = || init.shape.iter().cloned().map(Size::Known).collect::<Vec<Size>>();
+        let kept: Vec<&Tree> = keeps_states.then_some(init).into_iter().chain(&step.gives).collect();
+        let sizes = |like: &&Tree| like.shape.iter().cloned().map(Size::Known).collect::<Vec<Size>>();
         let parts = Loop {
             carry: vec![state],
             initial: vec![initial.clone()],
-            form: LoopForm::For { index, bound: count.clone() },
+            form: LoopForm::For { index, bound: count },
             body,
-            emits: vec![sizes()],
+            emits: kept.iter().map(sizes).collect(),
             counted: false,
             hints: LoopHints::default(),
         };
-        let types = vec![ty.clone(), ty.clone().array([Dim::Any])];
-        let kept = self.context.b.push(Op::Loop(Box::new(parts)), types, span);
-        let kept = kept.into_iter().nth(1).unwrap_or(Atom::i64(0));
-        let first = self.context.emit_one(Op::ArrayLiteral { ty, elements: vec![initial], inner: sizes() }, span);
-        if !step.is_backward {
-            return self.context.emit_one(Op::Concat { arrays: vec![first, kept] }, span);
-        }
-        let in_order = self.build_rows(std::slice::from_ref(&count), &init.shape, |emitter, indices| {
-            let row = emitter.place_in_order(step, &count, indices[0].clone());
-            emitter.element(&kept, &[row])
-        });
-        self.context.emit_one(Op::Concat { arrays: vec![in_order, first] }, span)
+        let types = kept.iter().map(|like| Type::Prim(like.prim).array(vec![Dim::Any; like.shape.len() + 1]));
+        let types = std::iter::once(type_of(init)).chain(types).collect();
+        let mut results = self.context.b.push(Op::Loop(Box::new(parts)), types, self.span);
+        let kept = results.split_off(1.min(results.len()));
+        (results.pop().unwrap_or(initial), kept)
     }
 
     /// The same place, counted from where the fold begins.
@@ -265,6 +325,40 @@ impl Emitter<'_, '_> {
         self.context.i64_op(BinaryOp::Sub, last, at, self.span)
     }
 
+    /// In place, if nobody reads the array any more.
+    fn overwrite(&mut self, base: &Tree, at: &IndexFunction, value: &Tree, is_total: bool) -> Atom {
+        let (array, new) = (self.tree(base), self.tree(value));
+        if at.params.is_empty() && !is_total {
+            let dims = self.indices(at, &[]).into_iter().map(SliceDim::Index).collect();
+            return self.context.emit_one(Op::Update { array, dims, value: new }, self.span);
+        }
+        // A scatter has an axis, also where a scalar goes to one place.
+        let (space, indices) = match value.shape.is_empty() {
+            true => (self.axes(&[Atom::i64(1)]).0, Vec::new()),
+            false => self.axes(&value.shape),
+        };
+        let body = self.block(|emitter| {
+            let (front, back) = indices.split_at(at.params.len().min(indices.len()));
+            let place = emitter.indices(at, front);
+            let element = emitter.element(&new, &indices);
+            [place, back.to_vec(), vec![element]].concat()
+        });
+        self.context.emit_one(Op::Scatter { space, dest: vec![array], rank: base.shape.len(), body }, self.span)
+    }
+
+    /// Whether an element of a matrix is made, without a matrix in memory, of what depends on its row or on its column.
+    fn is_separable(&self, tree: &Tree, is_bound: bool) -> bool {
+        match &tree.term {
+            Term::Var(name) => self.bound.get(name).is_some_and(|tree| self.is_separable(tree, true)),
+            Term::Replicate(_) => true,
+            Term::Transpose(_, of) => matches!(of.term, Term::Replicate(_)),
+            Term::Gather(_, function, _) => is_window(function),
+            // What has a name may be computed once for several uses.
+            Term::Elementwise(_, args) => !is_bound && args.iter().all(|arg| self.is_separable(arg, false)),
+            _ => false,
+        }
+    }
+
     fn scatter(&mut self, shape: &Shape, of: &Tree, function: &IndexFunction) -> Atom {
         let (span, prim) = (self.span, of.prim);
         let values = self.tree(of);
@@ -273,6 +367,11 @@ impl Emitter<'_, '_> {
         let (space, indices) = match of.shape.is_empty() {
             true => (self.axes(&[Atom::i64(1)]).0, Vec::new()),
             false => self.axes(&of.shape),
+        };
+        // Windows overlap: going along all of them at one place, instead of along one at all places, no addition waits for the one before.
+        let space = match is_window(function) && self.is_separable(of, false) {
+            true => space.into_iter().rev().collect(),
+            false => space,
         };
         let body = self.block(|emitter| {
             let (front, back) = indices.split_at(function.params.len().min(indices.len()));
@@ -284,4 +383,13 @@ impl Emitter<'_, '_> {
         let neutral = vec![Atom::Const(Const::zero(prim))];
         self.context.emit_one(Op::Hist { space, dest: vec![zeros], rank: shape.len(), op, neutral, body }, span)
     }
+}
+
+/// Whether indices are the sum of those of a row and a column.
+fn is_window(function: &IndexFunction) -> bool {
+    let ([row, column], [index]) = (function.params.as_slice(), function.indices.as_slice()) else { return false };
+    let Term::Elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, _)), args) = &index.term else { return false };
+    let is = |arg: &Tree, name: &Name| matches!(&arg.term, Term::Var(own) if own == name);
+    let [left, right] = args.as_slice() else { return false };
+    (is(left, row) && is(right, column)) || (is(left, column) && is(right, row))
 }

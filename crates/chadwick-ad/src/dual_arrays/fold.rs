@@ -1,9 +1,12 @@
-//! The derivative of a fold with a closed step (Smeding, section 4.7): the states are kept, and a fold in the other direction carries the cotangent
-//! of the state. What goes to the rows is then known for all of them at once, so it is an operation on whole arrays.
+//! The derivative of a fold with a closed step (Smeding, section 4.7): the states are kept, and a walk in the other direction carries the cotangent
+//! of the state and gives the cotangents of the rows.
+//!
+//! Arrays that cannot walk fold instead, and keep all cotangents of states; those of the rows are then an operation on whole arrays.
 
 use super::algebra::Algebra;
 use super::delta::FoldDelta;
 use super::program::Program;
+use super::staged::Staged;
 use super::term::{
     Elementwise, Name, Names, Reads, Step, Tree, bind, build, elementwise, index, index_var, substitute, var, var_like,
     with_extent,
@@ -23,15 +26,19 @@ pub(super) struct ReverseStep {
 }
 
 impl ReverseStep {
-    pub fn of(step: &Step) -> ReverseStep {
+    pub fn of(step: &Step, can_walk: bool) -> ReverseStep {
         let names = step.names.clone();
         let state = (step.state, var_like(step.state, &step.body));
         let inputs = [vec![state], step.rows.clone()].concat();
         let program = Program { names: names.clone(), inputs, bindings: Vec::new(), results: vec![Rc::clone(&step.body)] };
-        let gradient = program.without_builds().simplified().gradient().simplified();
+        let staged = if can_walk { Staged::new(&names) } else { Staged::without_walks(&names) };
+        let gradient = program.without_builds().simplified().gradient_by(&staged).simplified();
         let closed = |tree: &Tree| {
             let bound = |body, (name, value): &(Name, Tree)| bind(*name, Rc::clone(value), body);
-            gradient.bindings.iter().rev().fold(Rc::clone(tree), bound)
+            match can_walk {
+                true => Rc::clone(tree),
+                false => gradient.bindings.iter().rev().fold(Rc::clone(tree), bound),
+            }
         };
         let mut results = gradient.results.iter().skip(1).map(closed);
         let of_state = results.next().unwrap_or_else(|| Rc::clone(&step.body));
@@ -42,9 +49,12 @@ impl ReverseStep {
         let after = inputs.last().map_or(step.state, |(name, _)| *name);
         let seed = inputs.pop();
         let rows = [inputs.clone(), vec![(otherwise, var_like(otherwise, &of_state))]].concat();
-        let reverse = Step { names: names.clone(), state: after, rows, body, is_backward: !step.is_backward };
+        let of_rows: Vec<Tree> = results.collect();
+        let (bindings, gives) = if can_walk { (gradient.bindings, of_rows.clone()) } else { (Vec::new(), Vec::new()) };
+        let is_backward = !step.is_backward;
+        let reverse = Step { names: names.clone(), state: after, rows, bindings, body, gives, is_backward };
         inputs.extend(seed);
-        ReverseStep { step: Rc::new(reverse), inputs, rows: results.collect(), names }
+        ReverseStep { step: Rc::new(reverse), inputs, rows: of_rows, names }
     }
 
     /// The cotangents of the first state and of the arrays, for one of all states.
@@ -73,6 +83,9 @@ impl ReverseStep {
         let arrays: Vec<A::Array> = fold.arrays.iter().map(|array| array.primal.clone()).collect();
         let rows = [vec![before.clone()], arrays.clone(), vec![beside(&cotangent, false)]].concat();
         let init = algebra.index(cotangent, vec![end], &Reads::InRange);
+        if algebra.can_walk() {
+            return algebra.walk(&self.step, init, rows);
+        }
         let all = algebra.share(algebra.fold(states, &self.step, init, rows));
         let of_init = algebra.index(all.clone(), vec![first], &Reads::InRange);
         let inputs = [vec![before], arrays, vec![beside(&all, true)]].concat();

@@ -10,12 +10,27 @@ use rustc_hash::FxHashMap;
 pub(super) struct Interpreter<'a, A: Algebra> {
     pub algebra: &'a A,
     pub values: FxHashMap<Name, A::Array>,
+    /// What the walks give that variables are bound to.
+    given: FxHashMap<Name, Vec<A::Array>>,
 }
 
-impl<A: Algebra> Interpreter<'_, A> {
+impl<'a, A: Algebra> Interpreter<'a, A> {
+    pub fn new(algebra: &'a A, values: FxHashMap<Name, A::Array>) -> Self {
+        Interpreter { algebra, values, given: FxHashMap::default() }
+    }
+
+    /// What a variable is to be bound to.
+    fn value(&mut self, name: Name, tree: &Tree) -> A::Array {
+        let Term::Walk(step, init, arrays) = &tree.term else { return self.tree(tree) };
+        let init = self.tree(init);
+        let (last, given) = self.algebra.walk(step, init, self.trees(arrays));
+        self.given.insert(name, given);
+        last
+    }
+
     /// Binds a variable for all that follows.
     pub fn bind(&mut self, name: Name, tree: &Tree) {
-        let value = self.tree(tree);
+        let value = self.value(name, tree);
         self.values.insert(name, self.algebra.share(value));
     }
 
@@ -38,7 +53,7 @@ impl<A: Algebra> Interpreter<'_, A> {
                 None => algebra.zeros(tree.prim, &tree.shape),
             },
             Term::Let(name, value, body) => {
-                let value = self.tree(value);
+                let value = self.value(*name, value);
                 algebra.let_(value, &mut |value| {
                     self.values.insert(*name, value);
                     self.tree(body)
@@ -62,6 +77,12 @@ impl<A: Algebra> Interpreter<'_, A> {
                 let function = self.function(shape, function);
                 algebra.scatter(&tree.shape, of, &function)
             }
+            Term::Overwrite { base, at, value, is_total } => {
+                let shape = &value.shape;
+                let (base, value) = (self.tree(base), self.tree(value));
+                let at = self.function(shape, at);
+                algebra.overwrite(base, &at, value, *is_total)
+            }
             Term::SumOuter(of) => algebra.sum_outer(self.tree(of)),
             Term::ReduceOuter(op, of) => algebra.reduce_outer(*op, self.tree(of)),
             Term::Stack(rows) => algebra.stack(self.trees(rows)),
@@ -71,6 +92,15 @@ impl<A: Algebra> Interpreter<'_, A> {
             Term::Fold(step, init, arrays) => {
                 let init = self.tree(init);
                 algebra.fold(tree.shape.first().unwrap_or(&Atom::i64(1)), step, init, self.trees(arrays))
+            }
+            Term::Walk(step, init, arrays) => {
+                let init = self.tree(init);
+                algebra.walk(step, init, self.trees(arrays)).0
+            }
+            Term::Given(number, walk) => {
+                let name = if let Term::Var(name) = &walk.term { Some(name) } else { None };
+                let given = name.and_then(|name| self.given.get(name)).and_then(|given| given.get(*number).cloned());
+                given.unwrap_or_else(|| algebra.zeros(tree.prim, &tree.shape))
             }
             Term::Build(name, body) => match tree.shape.first().and_then(known) {
                 None | Some(0) => algebra.zeros(tree.prim, &tree.shape),

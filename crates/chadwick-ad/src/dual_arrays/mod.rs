@@ -134,7 +134,7 @@ impl Gradient {
         let params = lambda.params.iter().zip(&derived.is_input).filter(|(_, is_input)| **is_input);
         let inputs = derived.source.inputs.iter().map(|(name, _)| *name);
         let values = inputs.zip(params.map(|(param, _)| Atom::Var(param.var))).collect();
-        let mut emitter = Emitter { context, values, span };
+        let mut emitter = Emitter::new(context, values, span);
         self.primal_bindings.iter().for_each(|(name, tree)| emitter.bind(*name, tree));
         let results = self.primals.iter().map(|primal| emitter.tree(primal)).collect();
         (results, emitter.values)
@@ -149,7 +149,8 @@ impl Gradient {
         seeds: &[Atom],
         span: Span,
     ) -> Vec<Atom> {
-        let mut emitter = Emitter { context, values, span };
+        let mut emitter = Emitter::new(context, values, span);
+        emitter.know(&self.primal_bindings);
         emitter.values.extend(self.seeds.iter().copied().zip(seeds.iter().cloned()));
         self.bindings.iter().for_each(|(name, tree)| emitter.bind(*name, tree));
         let mut cotangents = Vec::new();
@@ -169,7 +170,7 @@ pub(crate) struct DualArraysEngine;
 impl ReverseEngine for DualArraysEngine {
     fn vjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = context.at_arguments(parts, span);
-        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
+        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(context, &lambda, span) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
         context.check_seeds(&results, &parts.seeds, span);
@@ -179,7 +180,7 @@ impl ReverseEngine for DualArraysEngine {
 
     fn mjp(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> (Vec<Atom>, Vec<Atom>) {
         let lambda = context.at_arguments(parts, span);
-        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(&lambda) };
+        let Some(derived) = Derived::new(context, &lambda, span) else { return refused(context, &lambda, span) };
         let gradient = derived.gradient();
         let (results, values) = gradient.emit_primal(context, &derived, &lambda, span);
         let inner: Vec<_> = lambda.params.iter().map(|param| context.sizes_of_value(&Atom::Var(param.var), span)).collect();
@@ -197,7 +198,10 @@ impl ReverseEngine for DualArraysEngine {
     }
 }
 
-/// What stands where the error is reported anyway.
-fn refused(lambda: &Lambda) -> (Vec<Atom>, Vec<Atom>) {
+/// What stands where an error is reported anyway.
+fn refused(context: &mut Context, lambda: &Lambda, span: Span) -> (Vec<Atom>, Vec<Atom>) {
+    if context.errors.is_empty() {
+        context.unsupported(span, "a construct of this function");
+    }
     (lambda.body.results.clone(), lambda.params.iter().map(|param| Atom::Var(param.var)).collect())
 }

@@ -155,6 +155,9 @@ impl Writer<'_> {
             Term::Scatter(of, function) => {
                 format!("scatter {} ({}) {}", self.atoms(&tree.shape), self.tree(of), self.function(function))
             }
+            Term::Overwrite { base, at, value, .. } => {
+                format!("({} with {} = {})", self.tree(base), self.function(at), self.tree(value))
+            }
             Term::Stack(rows) => format!("[{}]", self.trees(rows)),
             Term::Replicate(of) => format!("replicate {first} ({})", self.tree(of)),
             Term::Transpose(permutation, of) => format!("tr_{permutation:?} ({})", self.tree(of)),
@@ -166,6 +169,16 @@ impl Writer<'_> {
                 let body = self.tree(&step.body);
                 format!("{name} (\\{state} {}. {body}) ({}) [{}]", rows.join(" "), self.tree(init), self.trees(arrays))
             }
+            Term::Walk(step, init, arrays) => {
+                let rows: Vec<String> = step.rows.iter().map(|(name, _)| variable(*name)).collect();
+                let (name, state) = (if step.is_backward { "walkr" } else { "walkl" }, variable(step.state));
+                let bound = |(name, value): &(Name, Tree)| format!("let {} = {} in ", variable(*name), self.tree(value));
+                let bindings: String = step.bindings.iter().map(bound).collect();
+                let results: Vec<String> = std::iter::once(&step.body).chain(&step.gives).map(|tree| self.tree(tree)).collect();
+                let body = format!("{bindings}({})", results.join(", "));
+                format!("{name} (\\{state} {}. {body}) ({}) [{}]", rows.join(" "), self.tree(init), self.trees(arrays))
+            }
+            Term::Given(number, walk) => format!("given {} ({})", number + 1, self.tree(walk)),
             Term::Share(number, of) => match self.shares.get(number) {
                 Some(name) => variable(*name),
                 None => self.tree(of),
@@ -189,10 +202,14 @@ impl Writer<'_> {
                 true => format!("Share {number} {}", inner(self, of)),
                 false => format!("Share {number} (..)"),
             },
-            DeltaNode::Index(of, indices) => format!("Index {} [{}]", inner(self, of), self.trees(indices)),
+            DeltaNode::Index(of, indices, _) => format!("Index {} [{}]", inner(self, of), self.trees(indices)),
             DeltaNode::SumOuter(of) => format!("SumOuter {}", inner(self, of)),
             DeltaNode::Gather(of, function) => format!("Gather {} {}", inner(self, of), self.function(function)),
             DeltaNode::Scatter(of, function) => format!("Scatter {} {}", inner(self, of), self.function(function)),
+            DeltaNode::Overwrite { base, at, value, .. } => {
+                let (base, value) = (self.delta(base.as_ref()), self.delta(value.as_ref()));
+                format!("Overwrite ({base}) {} ({value})", self.function(at))
+            }
             DeltaNode::Stack(rows) => {
                 let rows: Vec<String> = rows.iter().map(|row| self.delta(row.as_ref())).collect();
                 format!("LitArray [{}]", rows.join(", "))

@@ -6,7 +6,7 @@
 
 use super::algebra::{Algebra, IndexRule, extents, known};
 use super::interpret::Interpreter;
-use super::term::{Elementwise, Reads, Shape, Step};
+use super::term::{Elementwise, Reads, Shape, Step, Tree};
 use chadwick_core::prim::{Derivative, Partial, eval};
 use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
 use std::cell::Cell;
@@ -65,12 +65,27 @@ impl Array {
 #[derive(Clone, Default)]
 pub struct Plain {
     work: Rc<Cell<u64>>,
+    strays: Rc<Cell<u64>>,
 }
 
 impl Plain {
     /// How many elements were written or combined.
     pub fn work(&self) -> u64 {
         self.work.get()
+    }
+
+    /// How many reads were out of range that should not have been; they gave zero.
+    pub fn strays(&self) -> u64 {
+        self.strays.get()
+    }
+
+    fn note(&self, reads: &Reads, is_inside: bool) {
+        let is_allowed = match reads {
+            Reads::InRange => false,
+            Reads::Checked(extents) => extents.iter().any(|extent| known(extent) == Some(0)),
+            Reads::Total | Reads::OrZero => true,
+        };
+        self.strays.set(self.strays.get() + u64::from(!is_inside && !is_allowed));
     }
 
     fn count(&self, elements: usize) {
@@ -135,21 +150,23 @@ impl Algebra for Plain {
         Array::made(Prim::I64, numbers(std::slice::from_ref(count)), |place| Const::I64(place as i64))
     }
 
-    fn index(&self, base: Array, indices: Vec<Array>, _: &Reads) -> Array {
+    fn index(&self, base: Array, indices: Vec<Array>, reads: &Reads) -> Array {
         let indices: Vec<i64> = indices.iter().map(Array::as_integer).collect();
         let (front, rest) = base.shape.split_at(indices.len().min(base.shape.len()));
         let size: usize = rest.iter().product();
         let row = place(front, &indices);
+        self.note(reads, row.is_some());
         let element = |at| row.map_or(Const::zero(base.prim), |row| base.at(row * size + at));
         Array::made(base.prim, rest.to_vec(), element)
     }
 
-    fn gather(&self, shape: &[Atom], base: Array, Table(table): &Table, _: &Reads) -> Array {
+    fn gather(&self, shape: &[Atom], base: Array, Table(table): &Table, reads: &Reads) -> Array {
         let shape = numbers(shape);
         let (front, rest) = base.shape.split_at(table.first().map_or(0, Vec::len).min(base.shape.len()));
         let size = rest.iter().product::<usize>().max(1);
         let element = |at: usize| {
             let row = table.get(at / size).and_then(|indices| place(front, indices));
+            self.note(reads, row.is_some());
             row.map_or(Const::zero(base.prim), |row| base.at(row * size + at % size))
         };
         self.written(Array::made(base.prim, shape, element))
@@ -170,6 +187,20 @@ impl Algebra for Plain {
         }
         self.count(of.elements.len());
         self.written(Array { prim: of.prim, shape, elements: Rc::new(elements) })
+    }
+
+    fn overwrite(&self, base: Array, Table(table): &Table, value: Array, is_total: bool) -> Array {
+        let (front, rest) = base.shape.split_at(table.first().map_or(0, Vec::len).min(base.shape.len()));
+        let size: usize = rest.iter().product();
+        let mut elements = (*base.elements).clone();
+        for (row, indices) in table.iter().enumerate() {
+            let place = place(front, indices);
+            self.note(if is_total { &Reads::Total } else { &Reads::InRange }, place.is_some());
+            let Some(place) = place else { continue };
+            (0..size).for_each(|at| elements[place * size + at] = value.at(row * size + at));
+        }
+        self.count(value.elements.len());
+        Array { prim: base.prim, shape: base.shape, elements: Rc::new(elements) }
     }
 
     fn sum_outer(&self, of: Array) -> Array {
@@ -229,12 +260,35 @@ impl Algebra for Plain {
             let rows = step.rows.iter().map(|(name, _)| *name).zip(arrays.iter().map(row_of));
             let state = std::iter::once(step.state).zip(found.last().cloned());
             let values = state.chain(rows).collect();
-            found.push(Interpreter { algebra: self, values }.tree(&step.body));
+            found.push(Interpreter::new(self, values).tree(&step.body));
         }
         if step.is_backward {
             found.reverse();
         }
         self.stack(found)
+    }
+
+    fn walk(&self, step: &Rc<Step>, init: Array, arrays: Vec<Array>) -> (Array, Vec<Array>) {
+        let count = arrays.first().and_then(|array| array.shape.first().copied()).unwrap_or(0);
+        let order: Vec<usize> = if step.is_backward { (0..count).rev().collect() } else { (0..count).collect() };
+        let mut state = init;
+        let mut given: Vec<Vec<Option<Array>>> = vec![vec![None; count]; step.gives.len()];
+        for row in order {
+            let row_of = |array: &Array| self.index(array.clone(), vec![self.integer(row as i64)], &Reads::InRange);
+            let rows = step.rows.iter().map(|(name, _)| *name).zip(arrays.iter().map(row_of));
+            let values = std::iter::once((step.state, state)).chain(rows).collect();
+            let mut interpreter = Interpreter::new(self, values);
+            step.bindings.iter().for_each(|(name, value)| interpreter.bind(*name, value));
+            state = interpreter.tree(&step.body);
+            for (all, one) in given.iter_mut().zip(&step.gives) {
+                all[row] = Some(interpreter.tree(one));
+            }
+        }
+        let array = |(all, like): (Vec<Option<Array>>, &Tree)| match count {
+            0 => Array::made(like.prim, [vec![0], numbers(&like.shape)].concat(), |_| Const::zero(like.prim)),
+            _ => self.stack(all.into_iter().flatten().collect()),
+        };
+        (state, given.into_iter().zip(&step.gives).map(array).collect())
     }
 
     fn build(&self, count: usize, row: &mut dyn FnMut(Array) -> Array) -> Array {

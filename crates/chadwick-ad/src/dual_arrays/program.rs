@@ -67,7 +67,7 @@ impl Program {
     /// The results for these inputs.
     pub fn run<A: Algebra>(&self, algebra: &A, inputs: &[A::Array]) -> Vec<A::Array> {
         let values = self.inputs.iter().map(|(name, _)| *name).zip(inputs.iter().cloned()).collect();
-        let mut interpreter = Interpreter { algebra, values };
+        let mut interpreter = Interpreter::new(algebra, values);
         self.bindings.iter().for_each(|(name, tree)| interpreter.bind(*name, tree));
         self.results.iter().map(|tree| interpreter.tree(tree)).collect()
     }
@@ -81,11 +81,14 @@ impl Program {
 
     /// The program for the results and the gradients (figure 4.22). It has the same inputs, and then a cotangent for each result.
     pub fn gradient(&self) -> Program {
-        let staged = Staged::new(&self.names);
-        let duals = self.dual(&staged);
+        self.gradient_by(&Staged::new(&self.names))
+    }
+
+    pub(super) fn gradient_by(&self, staged: &Staged) -> Program {
+        let duals = self.dual(staged);
         let seeds: Vec<(Name, Tree)> = duals.iter().map(|result| self.seed(&result.primal)).collect();
         let seeded = duals.iter().zip(&seeds).filter_map(|(result, (_, seed))| Some((result.delta.clone()?, Rc::clone(seed))));
-        let gradients = ReversePass::run(&staged, self.inputs.len(), seeded.collect());
+        let gradients = ReversePass::run(staged, self.inputs.len(), seeded.collect());
         let or_zero = |(gradient, (_, input)): (Option<Tree>, &(Name, Tree))| {
             gradient.unwrap_or_else(|| staged.zeros(input.prim, &input.shape))
         };

@@ -11,9 +11,6 @@ use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The default of a read in what derivatives make: a cotangent that comes from nowhere is zero.
-const FROM_NOWHERE: Reads = Reads::Total;
-
 /// The value of a function at some arrays, and the cotangents of those for one of the value.
 pub fn gradient<A: Algebra>(
     algebra: &A,
@@ -58,6 +55,31 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
         }
     }
 
+    /// Takes the cotangent that an input or a share has so far.
+    fn collected(&mut self, delta: &Delta<A>) -> Option<A::Array> {
+        let sum = match &delta.node {
+            DeltaNode::Input(number) => self.gradients.get_mut(*number)?.take(),
+            DeltaNode::Share(number, _) => self.waiting.remove(number).map(|(_, cotangent)| cotangent),
+            _ => None,
+        };
+        sum.map(|sum| self.algebra.share(sum))
+    }
+
+    /// Sets it.
+    fn collect(&mut self, delta: &Delta<A>, sum: A::Array) {
+        match &delta.node {
+            DeltaNode::Input(number) => {
+                if let Some(place) = self.gradients.get_mut(*number) {
+                    *place = Some(sum);
+                }
+            }
+            DeltaNode::Share(number, inner) => {
+                self.waiting.insert(*number, (Rc::clone(inner), sum));
+            }
+            _ => {}
+        }
+    }
+
     /// Between two shares a `Delta` is as deep as one rule makes it.
     fn eval(&mut self, cotangent: A::Array, delta: &Rc<Delta<A>>) {
         let algebra = self.algebra;
@@ -66,14 +88,12 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
             DeltaNode::Input(number) => {
                 let before = self.gradients.get_mut(*number).and_then(Option::take);
                 let sum = self.sum(before, cotangent);
-                if let Some(place) = self.gradients.get_mut(*number) {
-                    *place = Some(sum);
-                }
+                self.collect(delta, sum);
             }
-            DeltaNode::Share(number, inner) => {
+            DeltaNode::Share(number, _) => {
                 let before = self.waiting.remove(number).map(|(_, cotangent)| cotangent);
                 let sum = self.sum(before, cotangent);
-                self.waiting.insert(*number, (Rc::clone(inner), sum));
+                self.collect(delta, sum);
             }
             DeltaNode::Add(left, right) => {
                 let cotangent = algebra.share(cotangent);
@@ -100,13 +120,33 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
                 let [then, otherwise] = if *holds { [cotangent, zero] } else { [zero, cotangent] };
                 self.eval(algebra.elementwise(Elementwise::Select, vec![condition.clone(), then, otherwise]), inner);
             }
-            DeltaNode::Index(inner, indices) => {
-                let one_hot = algebra.function(&[], &mut |_| indices.clone());
-                self.eval(algebra.scatter(&inner.shape, cotangent, &one_hot), inner);
+            DeltaNode::Index(inner, indices, is_total) => {
+                let place = algebra.function(&[], &mut |_| indices.clone());
+                match self.collected(inner) {
+                    // Only that place of the cotangent changes.
+                    Some(sum) => {
+                        let reads = if *is_total { Reads::OrZero } else { Reads::InRange };
+                        let before = algebra.index(sum.clone(), indices.clone(), &reads);
+                        let after = algebra.add(cotangent, before);
+                        let sum = algebra.overwrite(sum, &place, after, *is_total);
+                        self.collect(inner, sum);
+                    }
+                    None => self.eval(algebra.scatter(&inner.shape, cotangent, &place), inner),
+                }
             }
             DeltaNode::Gather(inner, function) => self.eval(algebra.scatter(&inner.shape, cotangent, function), inner),
             DeltaNode::Scatter(inner, function) => {
-                self.eval(algebra.gather(&inner.shape, cotangent, function, &FROM_NOWHERE), inner);
+                self.eval(algebra.gather(&inner.shape, cotangent, function, &Reads::OrZero), inner);
+            }
+            DeltaNode::Overwrite { base, at, value, shape, is_total } => {
+                let cotangent = algebra.share(cotangent);
+                if let Some(value) = value {
+                    let reads = if *is_total { Reads::OrZero } else { Reads::InRange };
+                    self.eval(algebra.gather(shape, cotangent.clone(), at, &reads), value);
+                }
+                if let Some(base) = base {
+                    self.eval(algebra.overwrite(cotangent, at, algebra.zeros(prim, shape), *is_total), base);
+                }
             }
             DeltaNode::SumOuter(inner) => {
                 let count = inner.shape.first().cloned().unwrap_or(Atom::i64(0));
@@ -118,7 +158,7 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
                 for (at, row) in rows.iter().enumerate() {
                     let Some(row) = row else { continue };
                     let place = vec![algebra.integer(at as i64)];
-                    self.eval(algebra.index(cotangent.clone(), place, &FROM_NOWHERE), row);
+                    self.eval(algebra.index(cotangent.clone(), place, &Reads::InRange), row);
                 }
             }
             DeltaNode::Transpose(permutation, inner) => {

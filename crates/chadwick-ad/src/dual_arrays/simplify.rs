@@ -7,7 +7,7 @@ use super::bulk::Bulk;
 use super::normal_form::{may_be_indexed, violation};
 use super::term::{
     Elementwise, IndexFunction, Name, Names, Reads, Term, Tree, bind, deep, elementwise, gather, index_var, rebuilt, replicate,
-    reshape, substitute, sum_outer, transpose,
+    reshape, substitute, sum_outer, transpose, unwanted,
 };
 use chadwick_core::{Atom, BinaryOp, Const, PrimOp};
 use std::rc::Rc;
@@ -109,7 +109,7 @@ impl Simplifier<'_> {
         }
         let in_range = |at: usize| {
             let (Some(index), Some(extent)) = (function.indices.get(at), base.shape.get(at)) else { return false };
-            !matches!(reads, Reads::Checked(_)) || is_in_range(index, extent, &function.params, domain)
+            matches!(reads, Reads::Total | Reads::InRange) || is_in_range(index, extent, &function.params, domain)
         };
         match &base.term {
             // What the first index is does not matter.
@@ -129,10 +129,14 @@ impl Simplifier<'_> {
                 let count = inner_function.params.len().min(function.indices.len());
                 let sure = |at| is_in_range(&function.indices[at], &base.shape[at], &function.params, domain);
                 let alike = matches!((reads, inner_reads), (Reads::Total, Reads::Total) | (Reads::InRange, _));
-                if !alike && !(0..function.indices.len()).all(sure) {
+                let all_sure = *reads == Reads::InRange || (0..function.indices.len()).all(sure);
+                if !alike && !all_sure {
                     return None;
                 }
-                let composed = self.composed(function, inner_function, count)?;
+                let mut composed = self.composed(function, inner_function, count)?;
+                if !all_sure {
+                    composed.indices = composed.indices.iter().map(unwanted).collect();
+                }
                 Some(gather(tree.shape.clone(), Rc::clone(inner), composed, inner_reads.clone()))
             }
             _ => None,

@@ -4,7 +4,8 @@
 use super::algebra::{Algebra, IndexRule};
 use super::term::{
     self, Elementwise, IndexFunction, Name, Names, Reads, Shape, Step, Term, Tree, bind, build, deep, elementwise, fold, gather,
-    index, index_var, iota, outer, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var_like,
+    given, index, index_var, iota, outer, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, sum_outer,
+    transpose, var_like, walk,
 };
 use chadwick_core::{Atom, BinaryOp, Const, Prim};
 use rustc_hash::FxHashMap;
@@ -17,11 +18,17 @@ use std::rc::Rc;
 pub struct Staged {
     pub(super) names: Names,
     shares: Rc<Cell<usize>>,
+    /// Whether there are to be no walks, since the terms will stand inside builds.
+    no_walks: bool,
 }
 
 impl Staged {
     pub(super) fn new(names: &Names) -> Staged {
-        Staged { names: names.clone(), shares: Rc::default() }
+        Staged { names: names.clone(), shares: Rc::default(), no_walks: false }
+    }
+
+    pub(super) fn without_walks(names: &Names) -> Staged {
+        Staged { no_walks: true, ..Staged::new(names) }
     }
 
     /// How many numbers of shares are used.
@@ -101,6 +108,10 @@ impl Algebra for Staged {
         scatter(shape.to_vec(), of, function.clone())
     }
 
+    fn overwrite(&self, base: Tree, at: &IndexFunction, value: Tree, is_total: bool) -> Tree {
+        overwrite(base, at.clone(), value, is_total)
+    }
+
     fn sum_outer(&self, of: Tree) -> Tree {
         sum_outer(of)
     }
@@ -127,6 +138,18 @@ impl Algebra for Staged {
 
     fn fold(&self, states: &Atom, step: &Rc<Step>, init: Tree, arrays: Vec<Tree>) -> Tree {
         fold(states.clone(), Rc::clone(step), init, arrays)
+    }
+
+    fn walk(&self, step: &Rc<Step>, init: Tree, arrays: Vec<Tree>) -> (Tree, Vec<Tree>) {
+        let count = arrays.first().and_then(|array| array.shape.first().cloned()).unwrap_or(Atom::i64(0));
+        let last = self.share(walk(Rc::clone(step), init, arrays));
+        let one = |(number, like): (usize, &Tree)| given(count.clone(), number, like, Rc::clone(&last));
+        let gives = step.gives.iter().enumerate().map(one).collect();
+        (last, gives)
+    }
+
+    fn can_walk(&self) -> bool {
+        !self.no_walks
     }
 
     fn build(&self, count: usize, row: &mut dyn FnMut(Tree) -> Tree) -> Tree {

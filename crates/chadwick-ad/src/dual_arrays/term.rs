@@ -63,8 +63,10 @@ impl Elementwise {
 pub enum Reads {
     /// It fails, unless one of the extents is zero: the read was moved out of builds with these extents.
     Checked(Vec<Atom>),
-    /// It gives zero: the program may not want the value.
+    /// It gives any value: the program does not want it.
     Total,
+    /// It gives zero: what is read is a cotangent, and there is none.
+    OrZero,
     /// There is none: the index goes through what was made for it.
     InRange,
 }
@@ -79,6 +81,7 @@ impl Reads {
                 let new = second.iter().filter(|extent| !first.contains(extent));
                 Reads::Checked(first.iter().chain(new).cloned().collect())
             }
+            (Reads::OrZero, _) | (_, Reads::OrZero) => Reads::OrZero,
             _ => Reads::Total,
         }
     }
@@ -107,6 +110,14 @@ pub(super) enum Term {
     Gather(Tree, IndexFunction, Reads),
     /// Starts from zeros, collisions add, writes out of range are dropped.
     Scatter(Tree, IndexFunction),
+    /// An array with the elements of another one at different places of its own, which are in range or, where that is total, may be
+    /// anywhere and are left out then.
+    Overwrite {
+        base: Tree,
+        at: IndexFunction,
+        value: Tree,
+        is_total: bool,
+    },
     Stack(Vec<Tree>),
     Replicate(Tree),
     /// Axis `k` of the result is axis `permutation[k]` of the argument.
@@ -115,6 +126,10 @@ pub(super) enum Term {
     Build(Name, Tree),
     /// The states of a fold: the first is given, each other is made by the step from the one before and the row of each array.
     Fold(Rc<Step>, Tree, Vec<Tree>),
+    /// The last state of a fold. What its step gives beside the states is there, too, as long as this is bound to a variable.
+    Walk(Rc<Step>, Tree, Vec<Tree>),
+    /// What the step of a walk gives for each row, by number.
+    Given(usize, Tree),
     /// Identity; the number says that all that have it are one, to be computed once.
     Share(usize, Tree),
 }
@@ -125,13 +140,17 @@ pub(super) fn parts(tree: &Tree) -> Vec<&Tree> {
         Term::Outer(_) | Term::Var(_) | Term::Iota => Vec::new(),
         Term::Let(_, value, body) => vec![value, body],
         Term::Elementwise(_, args) | Term::Stack(args) => args.iter().collect(),
-        Term::Fold(step, init, arrays) => [init, &step.body].into_iter().chain(arrays).collect(),
+        Term::Fold(step, init, arrays) | Term::Walk(step, init, arrays) => {
+            let inner = step.bindings.iter().map(|(_, value)| value).chain([&step.body]).chain(&step.gives);
+            std::iter::once(init).chain(inner).chain(arrays).collect()
+        }
         Term::Index(base, indices, _) => std::iter::once(base).chain(indices).collect(),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             std::iter::once(base).chain(&function.indices).collect()
         }
+        Term::Overwrite { base, at, value, .. } => [base, value].into_iter().chain(&at.indices).collect(),
         Term::SumOuter(of) | Term::ReduceOuter(_, of) | Term::Replicate(of) | Term::Transpose(_, of) => vec![of],
-        Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) => vec![of],
+        Term::Reshape(of) | Term::Build(_, of) | Term::Share(_, of) | Term::Given(_, of) => vec![of],
     }
 }
 
@@ -141,7 +160,11 @@ pub struct Step {
     pub(super) names: Names,
     pub(super) state: Name,
     pub(super) rows: Vec<(Name, Tree)>,
+    /// What the rest has in common, in order.
+    pub(super) bindings: Vec<(Name, Tree)>,
     pub(super) body: Tree,
+    /// What it gives for each row, beside the next state; only walks have any.
+    pub(super) gives: Vec<Tree>,
     /// Whether the rows come from the last to the first. The state after a row stands at its place, and the given one behind all.
     pub(super) is_backward: bool,
 }
@@ -166,13 +189,19 @@ fn node(term: Term, prim: Prim, shape: Shape) -> Tree {
         | Term::Replicate(of)
         | Term::Transpose(_, of)
         | Term::Reshape(of)
+        | Term::Given(_, of)
         | Term::Share(_, of) => add(of, &[]),
         Term::Gather(base, function, _) | Term::Scatter(base, function) => {
             add(base, &[]);
             function.indices.iter().for_each(|index| add(index, &function.params));
         }
+        Term::Overwrite { base, at, value, .. } => {
+            add(base, &[]);
+            add(value, &[]);
+            at.indices.iter().for_each(|index| add(index, &at.params));
+        }
         Term::Build(index, body) => add(body, &[*index]),
-        Term::Fold(_, init, arrays) => {
+        Term::Fold(_, init, arrays) | Term::Walk(_, init, arrays) => {
             add(init, &[]);
             arrays.iter().for_each(|array| add(array, &[]));
         }
@@ -261,6 +290,11 @@ pub(super) fn scatter(shape: Shape, of: Tree, function: IndexFunction) -> Tree {
     node(Term::Scatter(of, function), prim, shape)
 }
 
+pub(super) fn overwrite(base: Tree, at: IndexFunction, value: Tree, is_total: bool) -> Tree {
+    let (prim, shape) = (base.prim, base.shape.clone());
+    node(Term::Overwrite { base, at, value, is_total }, prim, shape)
+}
+
 /// An array of at least one array.
 pub(super) fn stack(rows: Vec<Tree>) -> Tree {
     let prim = rows.first().map_or(Prim::Bool, |row| row.prim);
@@ -303,6 +337,17 @@ pub(super) fn fold(states: Atom, step: Rc<Step>, init: Tree, arrays: Vec<Tree>) 
     node(Term::Fold(step, init, arrays), prim, shape)
 }
 
+/// The last state.
+pub(super) fn walk(step: Rc<Step>, init: Tree, arrays: Vec<Tree>) -> Tree {
+    let (prim, shape) = (init.prim, init.shape.clone());
+    node(Term::Walk(step, init, arrays), prim, shape)
+}
+
+/// What the step of a walk over so many rows gives.
+pub(super) fn given(count: Atom, number: usize, like: &Tree, walk: Tree) -> Tree {
+    node(Term::Given(number, walk), like.prim, with_extent(count, &like.shape))
+}
+
 pub(super) fn share(number: usize, of: Tree) -> Tree {
     let (prim, shape) = (of.prim, of.shape.clone());
     node(Term::Share(number, of), prim, shape)
@@ -325,10 +370,15 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
         Term::Stack(rows) => Term::Stack(all(rows)),
         Term::Fold(step, init, arrays) => {
             let arrays = all(arrays);
-            let body = change(&step.body);
-            let step = Step { body, rows: step.rows.clone(), names: step.names.clone(), ..**step };
+            let step = step.changed(change);
             Term::Fold(Rc::new(step), change(init), arrays)
         }
+        Term::Walk(step, init, arrays) => {
+            let arrays = all(arrays);
+            let step = step.changed(change);
+            Term::Walk(Rc::new(step), change(init), arrays)
+        }
+        Term::Given(number, walk) => Term::Given(*number, change(walk)),
         Term::Index(base, indices, reads) => {
             let indices = all(indices);
             Term::Index(change(base), indices, reads.clone())
@@ -341,6 +391,11 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
             let function = IndexFunction { params: function.params.clone(), indices: all(&function.indices) };
             Term::Scatter(change(of), function)
         }
+        Term::Overwrite { base, at, value, is_total } => {
+            let at = IndexFunction { params: at.params.clone(), indices: all(&at.indices) };
+            let base = change(base);
+            Term::Overwrite { base, at, value: change(value), is_total: *is_total }
+        }
         Term::SumOuter(of) => Term::SumOuter(change(of)),
         Term::ReduceOuter(op, of) => Term::ReduceOuter(*op, change(of)),
         Term::Replicate(of) => Term::Replicate(change(of)),
@@ -352,18 +407,30 @@ pub(super) fn rebuilt(tree: &Tree, change: &mut dyn FnMut(&Tree) -> Tree) -> Tre
     node(term, tree.prim, tree.shape.clone())
 }
 
+impl Step {
+    /// The same step over other terms.
+    fn changed(&self, change: &mut dyn FnMut(&Tree) -> Tree) -> Step {
+        let bindings = self.bindings.iter().map(|(name, value)| (*name, change(value))).collect();
+        let (body, gives) = (change(&self.body), self.gives.iter().map(&mut *change).collect());
+        Step { bindings, body, gives, rows: self.rows.clone(), names: self.names.clone(), ..*self }
+    }
+}
+
 /// The same term with other names for extents.
 pub(super) fn with_extents(tree: &Tree, name: &dyn Fn(&Atom) -> Atom) -> Tree {
     let tree = deep(|| rebuilt(tree, &mut |part| with_extents(part, name)));
     let term = match &tree.term {
-        Term::Fold(step, init, arrays) => {
-            let rows = step.rows.iter().map(|(row, like)| (*row, with_extents(like, name))).collect();
-            let step = Step { rows, body: Rc::clone(&step.body), names: step.names.clone(), ..**step };
-            Term::Fold(Rc::new(step), Rc::clone(init), arrays.clone())
-        }
+        Term::Fold(step, init, arrays) => Term::Fold(with_rows(step, name), Rc::clone(init), arrays.clone()),
+        Term::Walk(step, init, arrays) => Term::Walk(with_rows(step, name), Rc::clone(init), arrays.clone()),
         term => term.clone(),
     };
     node(term, tree.prim, tree.shape.iter().map(name).collect())
+}
+
+fn with_rows(step: &Step, name: &dyn Fn(&Atom) -> Atom) -> Rc<Step> {
+    let rows = step.rows.iter().map(|(row, like)| (*row, with_extents(like, name))).collect();
+    let (bindings, body, gives) = (step.bindings.clone(), Rc::clone(&step.body), step.gives.clone());
+    Rc::new(Step { rows, bindings, body, gives, names: step.names.clone(), ..*step })
 }
 
 /// `tree[value / name]`. Binders are unique, so nothing is captured.
@@ -383,10 +450,27 @@ pub(super) fn moved_out(tree: &Tree, count: &Atom) -> Tree {
         Reads::Checked(extents) if !extents.contains(count) => Reads::Checked([extents.clone(), vec![count.clone()]].concat()),
         reads => reads.clone(),
     };
-    let tree = deep(|| rebuilt(tree, &mut |part| moved_out(part, count)));
+    with_reads(tree, &weaker)
+}
+
+/// The term is computed also where nobody wants its value: no read of it may fail.
+pub(super) fn unwanted(tree: &Tree) -> Tree {
+    let weaker = |reads: &Reads| match reads {
+        Reads::Checked(_) | Reads::InRange => Reads::Total,
+        reads => reads.clone(),
+    };
+    with_reads(tree, &weaker)
+}
+
+fn with_reads(tree: &Tree, change: &dyn Fn(&Reads) -> Reads) -> Tree {
+    let tree = deep(|| rebuilt(tree, &mut |part| with_reads(part, change)));
     let term = match &tree.term {
-        Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), weaker(reads)),
-        Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), weaker(reads)),
+        Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), change(reads)),
+        Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), change(reads)),
+        // Whether the places of an update are in range is checked ahead.
+        Term::Overwrite { base, at, value, .. } => {
+            Term::Overwrite { base: Rc::clone(base), at: at.clone(), value: Rc::clone(value), is_total: true }
+        }
         _ => return tree,
     };
     node(term, tree.prim, tree.shape.clone())

@@ -32,6 +32,9 @@ pub(super) enum Arrow {
     Build { sizes: Vec<Arrow>, inner: Vec<Vec<Option<Arrow>>>, body: Box<Arrow> },
     /// `sum` of such.
     Sum { sizes: Vec<Arrow>, body: Box<Arrow>, op: Box<Op> },
+    /// A form that the paper does not have there: its operands, and an arrow for each of its blocks, from the tuple with what the form binds
+    /// for the block behind it.
+    Form { op: Box<Op>, operands: Box<Arrow>, blocks: Vec<Arrow> },
 }
 
 pub(super) struct Categorical<'c, 'p> {
@@ -98,16 +101,18 @@ impl Categorical<'_, '_> {
                 let (sizes, body) = self.family(space, body, scope)?;
                 Some(Arrow::Sum { sizes, body, op: Box::new(statement.op.clone()) })
             }
-            op if op.scopes().is_empty() => {
+            op => {
                 let mut operands = Vec::new();
                 op.for_each_atom(&mut |atom| operands.push(atom.clone()));
-                let arrow = Arrow::Apply(Box::new(op.clone()));
-                Some(Arrow::Compose(Box::new(self.tuple(&operands, scope)), Box::new(arrow)))
-            }
-            _ => {
-                let message = "the categorical language has no such form";
-                self.context.errors.push(chadwick_source::Diagnostic::error("E0410", statement.span, message));
-                None
+                let operands = Box::new(self.tuple(&operands, scope));
+                if op.scopes().is_empty() {
+                    return Some(Arrow::Compose(operands, Box::new(Arrow::Apply(Box::new(op.clone())))));
+                }
+                let mut blocks = Vec::new();
+                for inner in op.scopes() {
+                    blocks.push(self.arrow(inner.block, &[scope, &inner.binders].concat())?);
+                }
+                Some(Arrow::Form { op: Box::new(op.clone()), operands, blocks })
             }
         }
     }
@@ -125,16 +130,7 @@ impl Categorical<'_, '_> {
             Arrow::Identity => tuple.to_vec(),
             Arrow::Constant(constant) => vec![Atom::Const(*constant)],
             Arrow::Prune(kept, _) => kept.iter().filter_map(|at| tuple.get(*at).cloned()).collect(),
-            Arrow::Apply(op) => {
-                let mut op = (**op).clone();
-                let mut operands = tuple.iter();
-                op.for_each_atom_mut(&mut |atom| {
-                    if let Some(operand) = operands.next() {
-                        *atom = operand.clone();
-                    }
-                });
-                self.context.emit(op, span)
-            }
+            Arrow::Apply(op) => self.context.emit(with_operands(op, tuple), span),
             Arrow::Compose(first, second) => {
                 let between = self.apply(first, tuple, span);
                 self.apply(second, &between, span)
@@ -165,6 +161,21 @@ impl Categorical<'_, '_> {
                 let op = self.context.copy_lambda(op);
                 let (neutral, commutative) = (neutral.clone(), *commutative);
                 self.context.emit(Op::Reduce { space, op, neutral, body, commutative }, span)
+            }
+            Arrow::Form { op, operands, blocks } => {
+                let operands = self.apply(operands, tuple, span);
+                // What the form binds gets new names; what its blocks were is forgotten.
+                let alone = Statement { binders: Vec::new(), op: (**op).clone(), span };
+                let alone = self.context.copy_block(&Block { statements: vec![alone], results: Vec::new() }, []);
+                let Some(statement) = alone.statements.into_iter().next() else { return Vec::new() };
+                let own: Vec<Vec<Var>> = statement.op.scopes().into_iter().map(|scope| scope.binders).collect();
+                let mut inner = own.into_iter().zip(blocks).map(|(binders, arrow)| {
+                    let binders = binders.into_iter().map(Atom::Var);
+                    self.block_of(arrow, &tuple.iter().cloned().chain(binders).collect::<Vec<_>>(), span)
+                });
+                let op = with_operands(&statement.op, &operands);
+                let op = op.map_blocks(&mut |block| inner.next().unwrap_or(block));
+                self.context.emit(op, span)
             }
         })
     }
@@ -199,17 +210,7 @@ impl Categorical<'_, '_> {
                 let one = |at: &usize| source.get(*at).cloned().ok_or_else(|| format!("{arrow} has no part {at}"));
                 kept.iter().map(one).collect::<Result<Vec<Type>, String>>()?
             }
-            Arrow::Apply(op) => {
-                let mut op = (**op).clone();
-                let operands: Vec<Atom> = source.iter().map(|ty| Atom::Var(self.context.fresh("", ty.clone()).var)).collect();
-                let mut given = operands.into_iter();
-                op.for_each_atom_mut(&mut |atom| {
-                    if let Some(operand) = given.next() {
-                        *atom = operand;
-                    }
-                });
-                self.context.b.result_types(&op).map_err(|problem| problem.to_string())?
-            }
+            Arrow::Apply(op) => self.result_types(op, source)?,
             Arrow::Compose(first, second) => {
                 let between = self.target(first, source)?;
                 self.target(second, &between)?
@@ -241,7 +242,25 @@ impl Categorical<'_, '_> {
                 elements.into_iter().map(|ty| ty.any_sizes().array(vec![chadwick_core::Dim::Any; sizes.len()])).collect()
             }
             Arrow::Sum { sizes, body, .. } => self.elements(sizes, body, source)?,
+            Arrow::Form { op, operands, blocks } => {
+                for (scope, arrow) in op.scopes().into_iter().zip(blocks) {
+                    let own: Vec<Type> = scope.binders.iter().map(|var| self.context.var_type(*var)).collect();
+                    let wanted: Vec<Type> = scope.block.results.iter().map(|result| self.context.type_of(result)).collect();
+                    let found = self.target(arrow, &[source.to_vec(), own].concat())?;
+                    if !chadwick_core::all_compatible(&found, &wanted) {
+                        return Err(format!("{arrow} gives something else"));
+                    }
+                }
+                let operands = self.target(operands, source)?;
+                self.result_types(op, &operands)?
+            }
         })
+    }
+
+    /// What an operation gives for operands of these types.
+    fn result_types(&mut self, op: &Op, operands: &[Type]) -> Result<Vec<Type>, String> {
+        let operands: Vec<Atom> = operands.iter().map(|ty| Atom::Var(self.context.fresh("", ty.clone()).var)).collect();
+        self.context.b.result_types(&with_operands(op, &operands)).map_err(|problem| problem.to_string())
     }
 
     fn elements(&mut self, sizes: &[Arrow], body: &Arrow, source: &[Type]) -> Result<Vec<Type>, String> {
@@ -252,6 +271,17 @@ impl Categorical<'_, '_> {
         }
         self.target(body, &[source.to_vec(), vec![Type::I64; sizes.len()]].concat())
     }
+}
+
+/// The operation at other operands.
+fn with_operands(op: &Op, operands: &[Atom]) -> Op {
+    let (mut op, mut operands) = (op.clone(), operands.iter());
+    op.for_each_atom_mut(&mut |atom| {
+        if let Some(operand) = operands.next() {
+            *atom = operand.clone();
+        }
+    });
+    op
 }
 
 fn is_constant(atom: &Atom) -> bool {
@@ -290,6 +320,9 @@ impl fmt::Display for Arrow {
             Arrow::Let(bound, body) => write!(f, "L({bound}, {body})"),
             Arrow::Build { sizes, body, .. } => write!(f, "B({}, {body})", list(sizes)),
             Arrow::Sum { sizes, body, .. } => write!(f, "B({}, {body}); F(sum)", list(sizes)),
+            Arrow::Form { op, operands, blocks } => {
+                write!(f, "{}({operands}, {})", super::printing::operation_name(op), list(blocks))
+            }
         }
     }
 }

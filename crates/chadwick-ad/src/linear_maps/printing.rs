@@ -434,6 +434,11 @@ pub(super) fn operation_name(op: &Op) -> String {
         Op::ArrayLiteral { .. } => String::from("array"),
         Op::Construct { tag, .. } => format!("in{tag}"),
         Op::Assert { .. } => String::from("assert"),
+        Op::Loop(_) => String::from("LOOP"),
+        Op::Match { .. } => String::from("CASE"),
+        Op::Reduce { .. } => String::from("FOLD"),
+        Op::Scan { .. } => String::from("SCAN"),
+        Op::Par { .. } => String::from("PAR"),
         _ => String::from("built-in"),
     }
 }

@@ -132,7 +132,7 @@ fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
 }
 
 /// What dual arrays do not take, or seldom.
-const NOT_DUAL_ARRAYS: [Construct; 12] = [
+const NOT_DUAL_ARRAYS: [Construct; 9] = [
     Construct::Sums,
     Construct::RecursiveTypes,
     Construct::RaggedArrays,
@@ -140,9 +140,6 @@ const NOT_DUAL_ARRAYS: [Construct; 12] = [
     Construct::FunctionValues,
     Construct::Recursion,
     Construct::WhileLoops,
-    Construct::InPlaceUpdates,
-    Construct::GeneralReductions,
-    Construct::Scans,
     Construct::Scatters,
     Construct::CustomRules,
 ];
@@ -167,7 +164,10 @@ fn functions_derived_by_linear_maps_agree_with_the_interpreter() {
     });
     let taken = taken.map(AtomicU64::into_inner);
     eprintln!("of {} programs are taken: {taken:?}", report.programs);
-    assert!(taken[..4].iter().all(|taken| 2 * taken > report.programs), "{taken:?} of {}", report.programs);
+    // Procedures have no arrays.
+    let [forward, reverse, categorical, pruned, _procedures, records] = taken;
+    let usual = [forward, reverse, categorical, pruned, records];
+    assert!(usual.iter().all(|taken| 2 * taken > report.programs), "{taken:?} of {}", report.programs);
 }
 
 /// The naive one takes exponential time, on these programs too much.

@@ -13,6 +13,13 @@ const PROGRAMS: &[&str] = &[
     "entry f (x: f64) (y: f64) (z: f64) = let v = [x, y, z] in tabulate 5 (\\i -> v[i % 3] * f64.i64 i)",
     "entry f (x: f64) (y: f64) (z: f64) = f64.sum (tabulate 4 (\\i -> f64.sum (tabulate i (\\j -> x * f64.i64 j + y)) * z))",
     "entry f (x: f64) (_y: f64) (z: f64) = let a = x + z let b = a * 2 in [[a, b], [b, a]]",
+    "entry f (x: f64) (y: f64) (z: f64) = loop (a, b) = (x, y) for i < 3i64 do (b * z, a + f64.i64 i)",
+    "entry f (x: f64) (y: f64) (z: f64) = (loop a = x while a < 20 do a * 2 + y * z, reduce (*) 1 [x, y, z])",
+    "type shape = #disk f64 | #box f64 f64 | #none
+     entry f (x: f64) (y: f64) (z: f64) =
+       let s: shape = if x > y then #disk x else if x < z then #box y z else #none
+       in match s case #disk r -> r * r case #box a b -> a * b + x case #none -> z",
+    "entry f (x: f64) (y: f64) (z: f64) = let (a, b) = par (x * y) (y * z) in scan (+) a [b, x, y] ++ [z]",
 ];
 
 #[test]

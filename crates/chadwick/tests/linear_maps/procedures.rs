@@ -106,9 +106,39 @@ const ARRAYS: &[(&str, &[f64])] = &[
     ("entry f (x: f64) (y: f64) = let v = [x, y] let w = if x > y then v else [y, x * x] in w[0] * v[1]", &[0.4, 1.3]),
 ];
 
+/// Loops, folds, parts of arrays, and what runs side by side.
+const REST: &[(&str, &[f64])] = &[
+    ("entry f (x: f64) (y: f64) = loop s = x for _i < 3i64 do s * s + y", &[1.1, 0.2]),
+    ("entry f (x: f64) (y: f64) = loop (a, b) = (x, y) for i < 4i32 do (b * f64.i32 i, a + x)", &[0.4, 1.3]),
+    ("entry f (x: f64) (y: f64) = reduce (\\a b -> a * b * x) 1 [x, y, x + y]", &[0.4, 1.3]),
+    ("entry f (x: f64) (y: f64) = f64.maximum [x, y, x * y] + f64.product [x, y, 3]", &[0.4, 1.3]),
+    ("entry f (x: f64) (y: f64) = reduce (+) x [y, x * y]", &[0.4, 1.3]),
+    ("entry f (x: f64) (y: f64) = let v = [x, y, x * y, 2] in f64.product (v[1:3] ++ [y]) + v[::-1][0]", &[0.4, 1.3]),
+    (
+        "entry f (x: f64) (y: f64) =
+           let v = (loop v = [x, y, 1] for i < 2i64 do v with [i] = v[i + 1] * v[i] + x) in v[0] * v[1] * v[2]",
+        &[0.4, 1.3],
+    ),
+    (
+        "entry f (x: f64) (y: f64) =
+           let m = tabulate_2d 2 3 (\\i j -> x * f64.i64 i + y * f64.i64 j)
+           let t = flatten (transpose m)
+           in f64.sum (map2 (*) t (tabulate 6 f64.i64)) * t[3]",
+        &[0.4, 1.3],
+    ),
+    ("entry f (x: f64) (y: f64) = let (a, b) = par (x * y) (f64.sin x * x) in a * b", &[0.4, 1.3]),
+    (
+        "type shape = #disk f64 | #box f64 f64 | #none
+      #[noinline] def area (s: shape): f64 = match s case #box a b -> a * b case _ -> 2
+      entry f (a: f64) (b: f64) = area (if a > b then #disk a else #box a b) + area (if a < b then #disk a else #box a b)",
+        &[0.3, 0.8],
+    ),
+    ("entry f (x: f64) (y: f64) = f64.sum (tabulate 3 (\\i -> loop s = x for j < i do s * y + f64.i64 j))", &[0.4, 1.3]),
+];
+
 #[test]
 fn records_give_the_derivatives_of_linear_maps() {
-    for (text, at) in SCALARS.iter().chain(ARRAYS) {
+    for (text, at) in SCALARS.iter().chain(ARRAYS).chain(REST) {
         assert_like_maps(text, at, Derivation::Bog);
     }
 }
@@ -144,7 +174,7 @@ fn the_reverse_pass_of_a_build_costs_no_whole_array_in_an_iteration() {
 #[test]
 fn what_has_no_record_is_refused() {
     for (text, what) in [
-        ("entry f (x: f64) = loop x for _i < 3 do x * x", "this form with a record of the forward pass"),
+        ("entry f (x: f64) = loop x while x < 3 do x * x", "a loop with a condition, with a record of the forward pass"),
         ("entry f (xs: [3]f64) = scan (+) 0 xs", "this form with a record of the forward pass"),
     ] {
         let program = source(text).at_stage(Stage::FirstOrder).unwrap_or_else(|error| panic!("{}", error.message()));

@@ -66,6 +66,9 @@ impl Converter<'_, '_, '_> {
         span: Span,
     ) -> Option<Vec<Tree>> {
         let mut arrays = self.build(space, body, span)?;
+        if arrays.is_empty() {
+            return Some(arrays);
+        }
         let mut count = self.extent(&space.first()?.size, span)?;
         for axis in &space[1..] {
             count = self.context.i64_op(BinaryOp::Mul, count, axis.size.clone(), span);
@@ -83,6 +86,9 @@ impl Converter<'_, '_, '_> {
     /// All states of a fold with the operator, but the first.
     pub(super) fn scan(&mut self, (axis, op): (&Axis, &Lambda), neutral: &[Atom], body: &Block, span: Span) -> Option<Vec<Tree>> {
         let arrays = self.build(std::slice::from_ref(axis), body, span)?;
+        if arrays.is_empty() {
+            return Some(arrays);
+        }
         let count = self.extent(&axis.size, span)?;
         let (carried, states) = self.operated(op, neutral, arrays, &count, span)?;
         let states = self.bound(states);
@@ -137,11 +143,27 @@ impl Converter<'_, '_, '_> {
         let params = std::iter::once(at.clone()).chain(parts.carry.iter().cloned()).collect();
         let lambda = self.context.copy_lambda(&Lambda { params, results: Vec::new(), body: parts.body.clone() });
         let (at, carry) = lambda.params.split_first()?;
+        if carry.is_empty() {
+            self.checks(at.var, &numbers, &lambda.body, &count, span)?;
+            return Some(parts.counted.then(|| integer(count)).into_iter().collect());
+        }
         let init = self.atoms(&parts.initial, span)?;
         let (carried, states) = self.folded(carry, init, vec![(at.var, numbers)], &lambda.body, &count, span)?;
         let last = self.bound(index(states, vec![integer(count.clone())], Reads::InRange));
         let trips = parts.counted.then(|| integer(count));
         Some(carried.parts(&last).into_iter().chain(trips).collect())
+    }
+
+    /// A loop that carries nothing: only what it checks is left of it.
+    fn checks(&mut self, at: Var, numbers: &Tree, body: &Block, count: &Atom, span: Span) -> Option<()> {
+        let number = index(Rc::clone(numbers), vec![index_var(self.names.fresh())], Reads::InRange);
+        self.terms.insert(at, number);
+        let around = std::mem::take(&mut self.lets);
+        self.around.push(count.clone());
+        let results = self.block(body, span);
+        self.around.pop();
+        self.lets = around;
+        results.map(|_| ())
     }
 
     /// All states of a fold whose step is a block over these variables.
@@ -188,7 +210,8 @@ impl Converter<'_, '_, '_> {
                 .refuse(span, "a fold that is not closed: its step uses variables from around it that depend on the inputs");
         }
         let states = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
-        let step = Step { names: self.names.clone(), state, rows: row_variables, body, is_backward: false };
+        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
+        let step = Step { names, state, rows: row_variables, bindings, body, gives, is_backward: false };
         let arrays = rows.into_iter().map(|(_, array)| array).collect();
         Some((carried, fold(states, Rc::new(step), init, arrays)))
     }

@@ -1,26 +1,24 @@
-//! Slices, which are gathers, and updates, which are selections between the old and the new.
+//! Slices, which are gathers, and updates, which overwrite a part of an array.
 
-use super::super::term::{Elementwise, IndexFunction, Name, Reads, Tree, build, elementwise, gather, index, index_var, integer};
-use super::{Converter, select};
+use super::super::term::{Elementwise, IndexFunction, Shape, Tree, elementwise, gather, index_var, overwrite};
+use super::Converter;
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, MessagePart, Op, Prim, PrimOp, SliceDim};
 use chadwick_source::Span;
-use std::rc::Rc;
 
 fn arithmetic(op: BinaryOp, left: Tree, right: Tree) -> Tree {
     elementwise(Elementwise::Prim(PrimOp::Binary(op, Prim::I64)), vec![left, right])
 }
 
-fn test(op: CompareOp, left: Tree, right: Tree) -> Tree {
-    elementwise(Elementwise::Prim(PrimOp::Compare(op, Prim::I64)), vec![left, right])
-}
-
-fn both(left: Tree, right: Tree) -> Tree {
-    elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::And, Prim::Bool)), vec![left, right])
-}
-
 impl Converter<'_, '_, '_> {
     pub(super) fn slice(&mut self, array: &Atom, dims: &[SliceDim], span: Span) -> Option<Tree> {
         let base = self.atom(array, span)?;
+        let (function, mut shape) = self.places(dims, span)?;
+        shape.extend(base.shape.iter().skip(dims.len()).cloned());
+        Some(gather(shape, base, function, self.reads()))
+    }
+
+    /// From the indices of a part of an array to those of the array, and the extents of the ranges.
+    fn places(&mut self, dims: &[SliceDim], span: Span) -> Option<(IndexFunction, Shape)> {
         let (mut params, mut indices, mut shape) = (Vec::new(), Vec::new(), Vec::new());
         for dim in dims {
             match dim {
@@ -40,52 +38,26 @@ impl Converter<'_, '_, '_> {
                 }
             }
         }
-        shape.extend(base.shape.iter().skip(dims.len()).cloned());
-        Some(gather(shape, base, IndexFunction { params, indices }, self.reads()))
+        Some((IndexFunction { params, indices }, shape))
     }
 
-    /// The array is made anew, as all arrays are here.
+    /// In a branch nobody knows whether the update is wanted, so what is out of range is left out there.
     pub(super) fn update(&mut self, array: &Atom, dims: &[SliceDim], value: &Atom, span: Span) -> Option<Tree> {
-        if self.conditional {
-            return self.refuse(span, "an update in a branch");
-        }
         let (old, new) = (self.atom(array, span)?, self.atom(value, span)?);
-        let axes: Vec<(Name, Atom)> =
-            old.shape.iter().take(dims.len()).map(|extent| (self.names.fresh(), extent.clone())).collect();
-        let mut is_new: Option<Tree> = None;
-        let mut places = Vec::new();
-        for (dim, (name, extent)) in dims.iter().zip(&axes) {
-            let at = index_var(*name);
-            let here = match dim {
-                SliceDim::Index(place) => {
-                    self.require_in_range(place, extent, span)?;
-                    test(CompareOp::Equal, at, integer(place.clone()))
+        let is_total = self.conditional;
+        if !is_total {
+            for (dim, extent) in dims.iter().zip(&old.shape) {
+                match dim {
+                    SliceDim::Index(place) => self.require_in_range(place, extent, span)?,
+                    SliceDim::Range { start, count, stride: Atom::Const(Const::I64(stride)) } if *stride != 0 => {
+                        self.require_range_in_range(start, count, *stride, extent, span)?;
+                    }
+                    SliceDim::Range { .. } => return self.refuse(span, "an update with a stride that is not a constant"),
                 }
-                SliceDim::Range { start, count, stride: Atom::Const(Const::I64(stride)) } if *stride != 0 => {
-                    self.require_range_in_range(start, count, *stride, extent, span)?;
-                    let from_start = arithmetic(BinaryOp::Sub, at, integer(start.clone()));
-                    let stride = integer(Atom::i64(*stride));
-                    let place = arithmetic(BinaryOp::Div, Rc::clone(&from_start), Rc::clone(&stride));
-                    let rest = arithmetic(BinaryOp::Mod, from_start, stride);
-                    let hit = test(CompareOp::Equal, rest, integer(Atom::i64(0)));
-                    let low = test(CompareOp::LessEqual, integer(Atom::i64(0)), Rc::clone(&place));
-                    let high = test(CompareOp::Less, Rc::clone(&place), integer(count.clone()));
-                    places.push(place);
-                    both(hit, both(low, high))
-                }
-                SliceDim::Range { .. } => return self.refuse(span, "an update with a stride that is not a constant"),
-            };
-            is_new = Some(match is_new {
-                None => here,
-                Some(before) => both(before, here),
-            });
+            }
         }
-        let Some(is_new) = is_new else { return Some(new) };
-        let at = axes.iter().map(|(name, _)| index_var(*name)).collect();
-        let kept = index(old, at, Reads::InRange);
-        let written = if places.is_empty() { new } else { index(new, places, Reads::Total) };
-        let element = select(&is_new, written, kept);
-        Some(axes.into_iter().rev().fold(element, |row, (name, count)| build(count, name, row)))
+        let (at, _) = self.places(dims, span)?;
+        Some(overwrite(old, at, new, is_total))
     }
 
     fn require_in_range(&mut self, place: &Atom, extent: &Atom, span: Span) -> Option<()> {

@@ -1,10 +1,10 @@
-//! Random terms of the array language. Reads are in range, so that every way to run a term must give the same.
+//! Random terms of the array language. Reads are in range or not wanted, so that every way to run a term must give the same.
 
 use super::super::algebra::extents;
 use super::super::program::Program;
 use super::super::term::{
     Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, build, elementwise, fold, gather, index, index_var,
-    iota, outer, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, var_like,
+    iota, outer, overwrite, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, var_like,
 };
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
 use chadwick_generate::Random;
@@ -107,7 +107,7 @@ impl Generator {
             return self.leaf(prim, shape);
         }
         let depth = depth - 1;
-        match self.random.below(22) {
+        match self.random.below(24) {
             0 => self.leaf(prim, shape),
             1 | 2 => self.arithmetic(prim, shape, depth),
             3 => {
@@ -136,6 +136,8 @@ impl Generator {
                 }
             }
             21 if shape.first().is_some_and(|states| *states > 0) => self.folded(prim, shape, depth),
+            22 => self.guarded(prim, shape, depth),
+            23 => self.overwritten(prim, shape, depth),
             _ => self.arithmetic(prim, shape, depth),
         }
     }
@@ -230,6 +232,45 @@ impl Generator {
         index(base, indices, self.reads())
     }
 
+    /// A read that may be out of range, and is not selected then.
+    fn guarded(&mut self, prim: Prim, shape: &[usize], depth: usize) -> Tree {
+        let extent = self.random.between(1, 4) as usize;
+        let base = self.array(prim, &[&[extent], shape].concat(), depth);
+        let beyond = self.index(extent + 3, depth);
+        let (name, number) = (self.names.fresh(), |value: usize| outer(Atom::i64(value as i64), Prim::I64, Vec::new()));
+        let apply = |op: PrimOp, args: Vec<Tree>| elementwise(Elementwise::Prim(op), args);
+        let less = |left: Tree, right: Tree| apply(PrimOp::Compare(CompareOp::Less, Prim::I64), vec![left, right]);
+        let at = apply(PrimOp::Binary(BinaryOp::Sub, Prim::I64), vec![index_var(name), number(2)]);
+        let inside = vec![less(number(1), index_var(name)), less(index_var(name), number(extent + 2))];
+        let inside = apply(PrimOp::Binary(BinaryOp::And, Prim::Bool), inside);
+        let inside = extents(shape).into_iter().rev().fold(inside, |all, extent| replicate(extent, all));
+        let otherwise = self.array(prim, shape, depth);
+        let chosen = elementwise(Elementwise::Select, vec![inside, index(base, vec![at], Reads::Total), otherwise]);
+        bind(name, beyond, chosen)
+    }
+
+    /// One place, or a stretch in reverse; perhaps out of range.
+    fn overwritten(&mut self, prim: Prim, shape: &[usize], depth: usize) -> Tree {
+        let base = self.array(prim, shape, depth);
+        let rank = shape.iter().take_while(|extent| **extent > 0).count();
+        if rank == 0 {
+            return base;
+        }
+        let (is_total, beyond) = if self.random.chance(40) { (true, 2) } else { (false, 0) };
+        if self.random.chance(50) {
+            let (front, rest) = shape.split_at(self.random.between(1, rank as i64) as usize);
+            let indices = front.iter().map(|extent| self.index(extent + beyond, depth)).collect();
+            let value = self.array(prim, rest, depth);
+            return overwrite(base, IndexFunction { params: Vec::new(), indices }, value, is_total);
+        }
+        let count = self.random.between(1, shape[0] as i64) as usize;
+        let value = self.array(prim, &[&[count], &shape[1..]].concat(), depth);
+        let (param, last) = (self.names.fresh(), outer(Atom::i64((shape[0] - 1 + beyond) as i64), Prim::I64, Vec::new()));
+        let backwards = Elementwise::Prim(PrimOp::Binary(BinaryOp::Sub, Prim::I64));
+        let indices = vec![elementwise(backwards, vec![last, index_var(param)])];
+        overwrite(base, IndexFunction { params: vec![param], indices }, value, is_total)
+    }
+
     fn function(&mut self, domain: &[usize], range: &[usize], depth: usize) -> IndexFunction {
         let params: Vec<Name> = domain.iter().map(|_| self.names.fresh()).collect();
         self.indices.extend(params.iter().copied().zip(domain.iter().copied()));
@@ -251,7 +292,10 @@ impl Generator {
         let (range, rest) = shape.split_at(self.random.below(rank + 1));
         let front = self.front(rest, 2);
         let of = self.array(prim, &[&front, rest].concat(), depth);
-        let function = self.function(&front, range, depth);
+        // What is written out of range is dropped.
+        let beyond = if self.random.chance(40) { 2 } else { 0 };
+        let places: Vec<usize> = range.iter().map(|extent| extent + beyond).collect();
+        let function = self.function(&front, &places, depth);
         scatter(extents(shape), of, function)
     }
 
@@ -274,7 +318,8 @@ impl Generator {
         let around = (std::mem::replace(&mut self.arrays, scope), std::mem::take(&mut self.indices));
         let body = self.array(prim, inner, depth.min(3));
         (self.arrays, self.indices) = around;
-        let step = Step { names: self.names.clone(), state, rows, body, is_backward: self.random.chance(30) };
+        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
+        let step = Step { names, state, rows, bindings, body, gives, is_backward: self.random.chance(30) };
         fold(Atom::i64(states as i64), Rc::new(step), init, arrays)
     }
 

@@ -35,6 +35,7 @@ fn random_inputs(random: &mut Random, program: &Program) -> Vec<Array> {
 fn run(program: &Program, inputs: &[Array]) -> (Vec<f64>, u64) {
     let plain = Plain::default();
     let results = program.run(&plain, inputs);
+    assert_eq!(plain.strays(), 0, "reads out of range\n{program}");
     (results[0].as_floats(), plain.work())
 }
 
@@ -87,7 +88,9 @@ fn all_ways_to_a_gradient_agree() {
             assert!(near(&found, &wanted), "{what} form of program {seed}: {found:?} is not {wanted:?}");
             let term = program.gradient();
             for (how, term) in [("", &term), (" simplified", &term.simplified())] {
-                let found = of_floats(program, &term.run(&Plain::default(), &with_cotangent)[1..]);
+                let plain = Plain::default();
+                let found = of_floats(program, &term.run(&plain, &with_cotangent)[1..]);
+                assert_eq!(plain.strays(), 0, "{what} form of program {seed}, as a{how} term: reads out of range");
                 assert!(near(&found, &wanted), "{what} form of program {seed}, as a{how} term: {found:?} is not {wanted:?}");
             }
         }

@@ -7,8 +7,11 @@
 //!
 //! The reverse pass of a build sums over what its body captures. Those sums are accumulated, so that no iteration costs a whole array.
 
+mod loops;
+mod prepare;
 mod reverse;
 pub(super) mod single_use;
+mod views;
 
 use super::procedure::kept_by;
 
@@ -83,7 +86,11 @@ impl<'c, 'p> Bog<'c, 'p> {
         self.open.push(function);
         let lambda = Lambda { params: source.params.clone(), results: source.results.clone(), body: source.body.clone() };
         let lambda = self.context.copy_lambda(&lambda);
-        let block = single_use(self.context, &lambda.body, &FxHashMap::default());
+        let prepared = self.prepared(lambda.body);
+        if !self.context.errors.is_empty() {
+            return None;
+        }
+        let block = single_use(self.context, &prepared, &FxHashMap::default());
         if let Some(var) = used_twice(&block) {
             self.context.untyped(&format!("{} is used twice in the single-use dialect", self.context.name(var)), span);
             return None;
@@ -224,7 +231,11 @@ impl<'c, 'p> Bog<'c, 'p> {
                 types = self.family_layout(space, body)?;
             }
             Op::If { .. } | Op::Match { .. } => types.push(self.choice(&statement.op)?),
-            _ => {
+            Op::Loop(parts) => types = self.loop_layout(parts)?,
+            op => {
+                if let Some(types) = self.view_layout(op) {
+                    return Some(types);
+                }
                 self.context.unsupported(statement.span, "this form with a record of the forward pass");
                 return None;
             }
@@ -254,6 +265,9 @@ impl<'c, 'p> Bog<'c, 'p> {
             for var in scope.binders.iter().chain(&captured) {
                 payload.extend(self.zero_layout(&self.context.var_type(*var)));
             }
+            if let Some(matched) = matched_by_default(op, at) {
+                payload.extend(self.zero_layout(&self.type_of(matched)));
+            }
             constructors.push(Constructor { name: Name::from(format!("branch{at}")), payload });
         }
         Some(Type::Sum(Rc::from(constructors)))
@@ -261,7 +275,10 @@ impl<'c, 'p> Bog<'c, 'p> {
 
     /// The variables from outside a body that can have a cotangent.
     fn captured(&self, space: &[Axis], body: &Block) -> Vec<Var> {
-        let own: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        self.captured_by(&space.iter().map(|axis| axis.var).collect::<Vec<_>>(), body)
+    }
+
+    fn captured_by(&self, own: &[Var], body: &Block) -> Vec<Var> {
         let mut vars = free_variables(body);
         vars.retain(|var| !own.contains(var) && self.context.carries(&self.context.var_type(*var)));
         vars
@@ -320,7 +337,7 @@ impl<'c, 'p> Bog<'c, 'p> {
                 }
             }
             Op::Build { space, body, inner } => {
-                let (whole, arrays) = self.forward_body(space, body, span)?;
+                let (whole, arrays) = self.forward_body(space.len(), body, &[], span)?;
                 let sizes = arrays.iter().map(|_| Vec::new());
                 let op = Op::Build { space: space.clone(), body: whole, inner: inner.iter().cloned().chain(sizes).collect() };
                 let binders = [statement.binders.clone(), arrays.clone()].concat();
@@ -329,7 +346,7 @@ impl<'c, 'p> Bog<'c, 'p> {
             }
             Op::Reduce { space, op, neutral, body, commutative } => {
                 // The elements are built together with their records, and summed from there.
-                let (whole, arrays) = self.forward_body(space, body, span)?;
+                let (whole, arrays) = self.forward_body(space.len(), body, &[], span)?;
                 let rank = space.len();
                 let types: Vec<Type> = body.results.iter().map(|result| self.type_of(result)).collect();
                 let elements: Vec<Binder> =
@@ -366,6 +383,9 @@ impl<'c, 'p> Bog<'c, 'p> {
                     for var in binders.get(at).into_iter().flatten().chain(&captured) {
                         own.extend(self.zero_values(&Atom::Var(*var), span));
                     }
+                    if let Some(matched) = matched_by_default(&statement.op, at) {
+                        own.extend(self.zero_values(matched, span));
+                    }
                     let tagged = self.context.construct(&ty, at as u32, own, span);
                     at += 1;
                     self.context.b.pop_block([block.results, tagged].concat())
@@ -376,16 +396,24 @@ impl<'c, 'p> Bog<'c, 'p> {
                 self.context.push_statement(Statement { binders, op, span });
                 return (!failed).then_some(());
             }
-            _ => self.context.push_statement(statement.clone()),
+            Op::Loop(parts) => self.forward_loop(statement, parts, record)?,
+            op => {
+                record.extend(self.view_record(op, span));
+                self.context.push_statement(statement.clone());
+            }
         }
         Some(())
     }
 
-    /// The body of a family with its record, and the arrays that the records become.
-    fn forward_body(&mut self, space: &[Axis], body: &Block, span: Span) -> Option<(Block, Vec<Binder>)> {
+    /// The body of a family with its record, which ends with what zeros of some variables have to know, and the arrays that the records
+    /// become.
+    fn forward_body(&mut self, rank: usize, body: &Block, also: &[Var], span: Span) -> Option<(Block, Vec<Binder>)> {
         self.context.b.push_block();
         let mut own = Vec::new();
         self.forward(body, &mut own)?;
+        for var in also {
+            own.extend(self.zero_values(&Atom::Var(*var), span));
+        }
         let mut values = Vec::new();
         for value in own {
             let ty = self.type_of(&value).any_sizes();
@@ -396,7 +424,7 @@ impl<'c, 'p> Bog<'c, 'p> {
         }
         let types: Vec<Type> = values.iter().map(|value| self.type_of(value)).collect();
         let block = self.context.b.pop_block([body.results.clone(), values].concat());
-        let arrays = types.into_iter().map(|ty| self.context.fresh("b", ty.array(vec![Dim::Any; space.len()]))).collect();
+        let arrays = types.into_iter().map(|ty| self.context.fresh("b", ty.array(vec![Dim::Any; rank]))).collect();
         Some((block, arrays))
     }
 
@@ -406,6 +434,14 @@ impl<'c, 'p> Bog<'c, 'p> {
         for var in self.captured(space, body) {
             record.extend(self.zero_values(&Atom::Var(var), span));
         }
+    }
+}
+
+/// What is matched, if this branch is the default one of a match.
+fn matched_by_default(op: &Op, branch: usize) -> Option<&Atom> {
+    match op {
+        Op::Match { scrutinee, arms, otherwise: Some(_) } if branch == arms.len() => Some(scrutinee),
+        _ => None,
     }
 }
 

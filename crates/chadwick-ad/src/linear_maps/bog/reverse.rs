@@ -6,11 +6,10 @@ use crate::context::Applied;
 use crate::linear_maps::procedure::kept_by;
 use chadwick_core::{Arm, Atom, Axis, Binder, Block, Const, Op, PathStep, PrimOp, SliceDim, Statement, Type, Var};
 use chadwick_source::Span;
-use std::rc::Rc;
 
 impl Bog<'_, '_> {
     /// Binds the cotangent of a variable. There is one use of it, so there is nothing to add to but an accumulator.
-    fn bind(&mut self, cotangents: &mut Cotangents, to: &Atom, value: Atom, span: Span) {
+    pub(super) fn bind(&mut self, cotangents: &mut Cotangents, to: &Atom, value: Atom, span: Span) {
         let Atom::Var(var) = to else { return };
         if !self.context.carries(&self.context.var_type(*var)) {
             return;
@@ -55,9 +54,14 @@ impl Bog<'_, '_> {
             if let Atom::Var(var) = &atoms[0]
                 && let Some(handle @ Cotangent::Handle(_)) = cotangents.get(var).cloned()
             {
-                statement.binders.iter().for_each(|binder| {
+                for binder in &statement.binders {
+                    // A copy that is a result has its cotangent already.
+                    let sofar = self.take(cotangents, binder.var);
                     cotangents.insert(binder.var, handle.clone());
-                });
+                    if let Some(sofar) = sofar {
+                        self.bind(cotangents, &Atom::Var(binder.var), sofar, statement.span);
+                    }
+                }
             }
         }
         let mut parts = Vec::new();
@@ -133,7 +137,8 @@ impl Bog<'_, '_> {
                 self.reverse_family(space, body, incoming, false, record, cotangents, span)?;
             }
             Op::If { .. } | Op::Match { .. } => self.reverse_choice(statement, incoming, record, cotangents)?,
-            _ => {}
+            Op::Loop(parts) => self.reverse_loop(parts, incoming, record, cotangents, span)?,
+            op => self.reverse_view(op, first?, record, cotangents, span)?,
         }
         Some(())
     }
@@ -223,27 +228,10 @@ impl Bog<'_, '_> {
     ) -> Option<()> {
         let count = self.layout_size(body)?;
         let mut arrays = record.split_off(space.len().min(record.len()));
-        let mut sizes = arrays.split_off(count.min(arrays.len()));
-        let mut own = Cotangents::default();
-        let (mut opened, mut init) = (Vec::new(), Vec::new());
-        for var in self.captured(space, body) {
-            let ty = self.context.var_type(var).any_sizes();
-            let rest = sizes.split_off(self.zero_layout(&ty).len().min(sizes.len()));
-            match cotangents.get(&var) {
-                Some(handle @ Cotangent::Handle(_)) => {
-                    own.insert(var, handle.clone());
-                }
-                _ => {
-                    init.push(self.zero(&ty, &sizes, span));
-                    let handle = self.context.fresh("d", Type::Accumulator(Rc::new(ty)));
-                    own.insert(var, Cotangent::Handle(Atom::Var(handle.var)));
-                    opened.push((var, handle));
-                }
-            }
-            sizes = rest;
-        }
-        let inner: Vec<Axis> =
-            record.into_iter().map(|size| Axis { var: self.context.fresh("i", Type::I64).var, size }).collect();
+        let sizes = arrays.split_off(count.min(arrays.len()));
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        let (mut own, opened) = self.opened(&axes, body, sizes, cotangents, span);
+        let inner = self.axes(record);
         let indices: Vec<Atom> = inner.iter().map(|axis| Atom::Var(axis.var)).collect();
         self.context.b.push_block();
         let mut part = Vec::new();
@@ -262,19 +250,7 @@ impl Bog<'_, '_> {
         }
         self.reverse(body, part, &mut own)?;
         let each = Op::Build { space: inner, body: self.context.b.pop_block(Vec::new()), inner: Vec::new() };
-        if opened.is_empty() {
-            self.context.b.push(each, Vec::new(), span);
-            return Some(());
-        }
-        self.context.b.push_block();
-        self.context.b.push(each, Vec::new(), span);
-        let body = self.context.b.pop_block(Vec::new());
-        let types = opened.iter().map(|(var, _)| self.context.var_type(*var).any_sizes()).collect();
-        let handles = opened.iter().map(|(_, handle)| handle.clone()).collect();
-        let finals = self.context.b.push(Op::WithAccumulators { handles, init, body }, types, span);
-        for ((var, _), last) in opened.iter().zip(finals) {
-            self.bind(cotangents, &Atom::Var(*var), last, span);
-        }
+        self.within(opened, each, Vec::new(), cotangents, span);
         Some(())
     }
 
@@ -330,10 +306,7 @@ impl Bog<'_, '_> {
                 let ty = self.type_of(scrutinee);
                 match tags.get(at).copied().flatten() {
                     Some(tag) => results.extend(self.context.construct(&ty, tag, fields, span)),
-                    None => {
-                        self.context.unsupported(span, "a match that leaves constructors to a default, with a record");
-                        return None;
-                    }
+                    None => results.push(self.zero(&ty, &sizes, span)),
                 }
             }
             let body = self.context.b.pop_block(results);
@@ -353,7 +326,7 @@ impl Bog<'_, '_> {
     }
 
     /// A part of a record as it was before it was put into an array.
-    fn unstored(&mut self, value: Atom, span: Span) -> Atom {
+    pub(super) fn unstored(&mut self, value: Atom, span: Span) -> Atom {
         let ty = self.type_of(&value);
         let Type::Sum(constructors) = &ty else { return value };
         match &**constructors {
