@@ -13,6 +13,9 @@
 #else
 #define cw_special(function, number, x) function(x)
 
+/* A loop with a call in it does not run in vectors. */
+#define CW_MATH static inline __attribute__((always_inline))
+
 static inline int64_t cw_bits(double x) {
   int64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -31,7 +34,7 @@ static inline double cw_from_bits(int64_t bits) {
 #define CW_LN2_LOW 0x1.abc9e3b39803fp-56
 
 /* (e^r - 1 - r) / r^2 for small r: the series, in an order that leaves room for several operations at once. */
-static inline double cw_exp_tail(double r) {
+CW_MATH double cw_exp_tail(double r) {
   double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
   double a = 1.0 / 2 + r * (1.0 / 6) + r2 * (1.0 / 24 + r * (1.0 / 120));
   double b = 1.0 / 720 + r * (1.0 / 5040) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
@@ -39,7 +42,7 @@ static inline double cw_exp_tail(double r) {
   return a + r4 * b + r8 * c;
 }
 
-static inline double cw_exp(double x) {
+CW_MATH double cw_exp(double x) {
   /* Beyond these the result is infinite or zero. NaN is neither. */
   double y = x > 710.0 ? 710.0 : x;
   y = y < -746.0 ? -746.0 : y;
@@ -57,7 +60,7 @@ static inline double cw_exp(double x) {
   return value * scale * other;
 }
 
-static inline double cw_log(double x) {
+CW_MATH double cw_log(double x) {
   /* x = m 2^e with m between sqrt(1/2) and sqrt 2; subnormal numbers are scaled up first. */
   int small = x < 0x1p-1022;
   double scaled = small ? x * 0x1p54 : x;
@@ -83,7 +86,7 @@ static inline double cw_log(double x) {
   return x >= 0.0 ? value : cw_nan;
 }
 
-static inline double cw_tanh(double x) {
+CW_MATH double cw_tanh(double x) {
   /* From e^(2|x|) - 1, which keeps its digits where x is small. Beyond 20 the result is one. */
   double y = __builtin_fabs(x);
   y = y > 20.0 ? 20.0 : y;
@@ -99,7 +102,7 @@ static inline double cw_tanh(double x) {
 }
 
 /* e^(x^2) erfc x (1 + 2 x) is smooth from zero to infinity: a polynomial of t = (x - 4) / (x + 4), interpolated at Chebyshev's points. */
-static inline double cw_erfc_positive(double x) {
+CW_MATH double cw_erfc_positive(double x) {
   /* Beyond 28 the result is zero. NaN is not beyond. */
   double y = x > 28.0 ? 28.0 : x;
   double t = (y - 4.0) / (y + 4.0);
@@ -136,7 +139,7 @@ static inline double cw_erfc_positive(double x) {
 }
 
 /* erf x / x for |x| < 1 is a polynomial of its square, interpolated up to one. */
-static inline double cw_erf_slope(double x) {
+CW_MATH double cw_erf_slope(double x) {
   double z = __builtin_fabs(x) < 1.0 ? x * x : 1.0;
   double p = 0x1.0613987edce0dp-34;
   p = __builtin_fma(p, z, -0x1.38a4b8db8a7c5p-30);
@@ -154,13 +157,13 @@ static inline double cw_erf_slope(double x) {
   return p;
 }
 
-static inline double cw_erfc(double x) {
+CW_MATH double cw_erfc(double x) {
   double y = __builtin_fabs(x), near = __builtin_fma(-x, cw_erf_slope(x), 1.0), far = cw_erfc_positive(y);
   far = x < 0.0 ? 2.0 - far : far;
   return y < 0.5 ? near : far;
 }
 
-static inline double cw_erf(double x) {
+CW_MATH double cw_erf(double x) {
   double y = __builtin_fabs(x), near = y * cw_erf_slope(x), far = 1.0 - cw_erfc_positive(y);
   return __builtin_copysign(y < 1.0 ? near : far, x);
 }
