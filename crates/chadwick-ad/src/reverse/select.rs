@@ -79,7 +79,8 @@ impl Reverse<'_, '_> {
             [read] => matches!(read.op, Op::Index { .. }) && read.binders.iter().any(|binder| *result == Atom::Var(binder.var)),
             _ => false,
         };
-        if !is_read || !matches!(ty, Prim::F64 | Prim::F32) {
+        // Inside a parallel form there are many, and each is short.
+        if !is_read || self.parallel_depth > 0 || !matches!(ty, Prim::F64 | Prim::F32) {
             return None;
         }
         self.context.b.push_block();
