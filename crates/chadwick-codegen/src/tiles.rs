@@ -119,11 +119,11 @@ impl Tiler<'_> {
     fn chain(&self, waiting: &[Stm]) -> Option<(Chain, usize)> {
         let mut chain = Chain::default();
         // What was looked at behind the last stage or release is none of the chain's business.
-        let (mut count, mut lengths) = (0, (0, 0));
+        let (mut count, mut lengths) = (0, (0, 0, 0));
         for (at, stm) in waiting.iter().rev().take(MOST_STATEMENTS).enumerate() {
             match stm {
                 Stm::Comment(_) => chain.comments.push(stm.clone()),
-                Stm::Let(_, exp) if is_arithmetic(exp) => chain.ahead.push(stm.clone()),
+                Stm::Let(local, exp) if self.is_number(*local) && is_arithmetic(exp) => chain.ahead.push(stm.clone()),
                 Stm::Alloc { data, elem: Elem::Prim(_), dims, zeroed: false, .. } if dims.len() == 1 => {
                     chain.fresh.push((*data, stm.clone()));
                 }
@@ -140,15 +140,21 @@ impl Tiler<'_> {
                 _ => break,
             }
             if matches!(stm, Stm::For { .. } | Stm::Release(..)) {
-                (count, lengths) = (at + 1, (chain.ahead.len(), chain.fresh.len()));
+                (count, lengths) = (at + 1, (chain.ahead.len(), chain.fresh.len(), chain.comments.len()));
             }
         }
         chain.ahead.truncate(lengths.0);
         chain.fresh.truncate(lengths.1);
+        chain.comments.truncate(lengths.2);
         let own: Vec<Local> = chain.fresh.iter().map(|(data, _)| *data).collect();
         let has_neighbours = chain.stages.iter().flat_map(|stage| &stage.reads).any(|(array, _)| own.contains(array));
-        let fits = chain.set_beyond();
+        let fits = chain.are_whole() && chain.set_beyond();
         (has_neighbours && fits && !chain.locals().is_empty()).then_some((chain, count))
+    }
+
+    /// Another name for an array would hide who reads it.
+    fn is_number(&self, local: Local) -> bool {
+        matches!(self.locals[local.0 as usize].ty, Ty::Prim(_))
     }
 
     /// A loop as the next stage: all that it does is to make elements of new arrays, in their places.
@@ -300,6 +306,13 @@ impl Chain {
         let is_made = |data: &Local| self.stages.iter().any(|stage| stage.makes.contains(data));
         let is_released = |alloc: &Stm| self.released.iter().any(|stm| released_by(stm, alloc));
         self.fresh.iter().filter(|(data, alloc)| is_made(data) && is_released(alloc)).map(|(data, _)| *data).collect()
+    }
+
+    /// Whether the stages make all elements of their arrays.
+    fn are_whole(&self) -> bool {
+        let is_made = |data: &Local| self.stages.iter().any(|stage| stage.makes.contains(data));
+        let is_whole = |alloc: &Stm| matches!(alloc, Stm::Alloc { dims, .. } if dims.first() == self.bound.as_ref());
+        self.fresh.iter().filter(|(data, _)| is_made(data)).all(|(_, alloc)| is_whole(alloc))
     }
 
     /// Whether an array has room for a tile: nobody has it behind the chain, or its neighbours are read before they are written there.
