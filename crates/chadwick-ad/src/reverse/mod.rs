@@ -91,16 +91,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
         let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
         let inputs: Vec<Var> = inputs.collect();
         let active = context.active_variables(&lambda.body, inputs, true);
-        context.shapes.clear();
-        Reverse {
-            context,
-            functions,
-            active,
-            sizes: Vec::new(),
-            finals: FxHashMap::default(),
-            parallel_depth: 0,
-            tail: Tail::None,
-        }
+        Reverse::collecting(context, functions, active)
     }
 
     /// Collects cotangents of these variables for whoever says how they pass through a statement.
