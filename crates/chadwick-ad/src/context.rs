@@ -73,6 +73,32 @@ impl<'p> Context<'p> {
         self.flows.useful_variables(self.b.program(), block, outputs, reverse)
     }
 
+    /// The variables in a block through which reverse mode goes from the results, or from what is accumulated or logged, to the inputs.
+    pub fn passed_variables(&mut self, block: &Block, inputs: Vec<Var>) -> FxHashSet<Var> {
+        let mut active = self.active_variables(block, inputs, true);
+        let mut outputs: Vec<Atom> = block.results.clone();
+        self.for_each_written(block, &mut |atom| outputs.push(atom.clone()));
+        let outputs = outputs.iter().filter_map(|atom| if let Atom::Var(var) = atom { Some(*var) } else { None });
+        let useful = self.useful_variables(block, outputs.collect::<Vec<Var>>(), true);
+        active.retain(|var| useful.contains(var));
+        active
+    }
+
+    /// What goes into accumulators and logs, also by way of calls.
+    fn for_each_written(&self, block: &Block, visit: &mut dyn FnMut(&Atom)) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let is_handle = |atom: &Atom| matches!(atom, Atom::Var(var) if matches!(self.var_type(*var), Type::Accumulator(_) | Type::Log(_)));
+            for Statement { op, .. } in &block.statements {
+                let mut writes = false;
+                op.for_each_atom(&mut |atom| writes |= is_handle(atom));
+                if writes || matches!(op, Op::WithAccumulators { .. }) {
+                    op.for_each_atom(visit);
+                }
+                op.scopes().iter().for_each(|scope| self.for_each_written(scope.block, visit));
+            }
+        });
+    }
+
     /// Which results of a function are active, given which arguments are.
     pub fn active_results(&mut self, function: FunctionId, args: &[bool], reverse: bool) -> Vec<bool> {
         self.flows.active_results(self.b.program(), function, args, reverse)

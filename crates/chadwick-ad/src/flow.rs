@@ -310,8 +310,9 @@ impl Graph {
                 }
             }
             Op::Custom(custom) => self.custom(custom, binders),
-            Op::WithAccumulators { body, .. } => {
+            Op::WithAccumulators { handles, body, .. } => {
                 self.block(body);
+                self.pairwise(&body.results, binders.get(handles.len()..).unwrap_or_default());
                 self.anything(&statement.op, binders);
             }
         }
@@ -331,6 +332,10 @@ impl Graph {
             sources.iter().for_each(|source| self.pairwise(source, targets));
             self.pairwise(&op.body.results, targets);
         }
+        // Either operand may be all there is.
+        for operand in [left, right] {
+            operand.iter().zip(binders).for_each(|(operand, binder)| self.edge(&Atom::Var(operand.var), binder.var));
+        }
     }
 
     fn loop_statement(&mut self, parts: &Loop, binders: &[Binder]) {
@@ -344,6 +349,8 @@ impl Graph {
             self.pairwise(&parts.initial, targets);
             self.pairwise(next, &targets[..count.min(targets.len())]);
         }
+        // The state at some iteration is the final one.
+        parts.carry.iter().zip(binders).for_each(|(carry, binder)| self.edge(&Atom::Var(carry.var), binder.var));
         let emits = binders.get(count + usize::from(parts.counted)..).unwrap_or_default();
         self.pairwise(emitted, emits);
     }

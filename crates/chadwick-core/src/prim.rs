@@ -82,6 +82,8 @@ pub enum UnaryOp {
     Trunc,
     /// Half to even.
     Round,
+    /// The operand, a constant to derivatives. No surface name.
+    Detach,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +168,7 @@ const UNARY_NAMES: &[(UnaryOp, &str)] = &[
     (UnaryOp::Floor, "floor"),
     (UnaryOp::Trunc, "trunc"),
     (UnaryOp::Round, "round"),
+    (UnaryOp::Detach, "detach"),
 ];
 
 const BINARY_NAMES: &[(BinaryOp, &str)] = &[
@@ -303,7 +306,7 @@ impl PrimOp {
     /// Whether the operation costs less than a store and a load, so that computing it again is no worse than keeping its result.
     pub fn is_light(self) -> bool {
         match self {
-            PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs),
+            PrimOp::Unary(op, _) => matches!(op, UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Detach),
             PrimOp::Binary(op, prim) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::Scale => true,
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,

@@ -56,6 +56,10 @@ fn every_partial_agrees_with_central_differences() {
         if op.operands()[0] != Prim::F64 || op.result() != Prim::F64 {
             continue;
         }
+        // It has no derivative because it is said to have none.
+        if op == PrimOp::Unary(UnaryOp::Detach, Prim::F64) {
+            continue;
+        }
         for point in op.test_points() {
             let operands: Vec<Const> = op.operands().iter().zip(&point).map(|(prim, x)| convert(Const::F64(*x), *prim)).collect();
             for (at, x) in point.iter().enumerate().filter(|(at, _)| op.operands()[*at] == Prim::F64) {

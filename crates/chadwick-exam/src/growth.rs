@@ -3,7 +3,7 @@
 use crate::families::Family;
 use crate::marks::Refusal;
 use chadwick::compile::Engine;
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 
 /// Work at three sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,8 @@ pub fn growth(engine: Engine, family: &Family) -> Result<Cost, Refusal> {
     let mut cost = Cost { primal: [0; 3], gradient: [0; 3] };
     for (at, size) in family.sizes.iter().enumerate() {
         let (source, args) = (family.program)(*size);
-        let program = Program::from_source(&source).map_err(refusal)?;
+        let program =
+            Program::from_source(&source).and_then(|program| program.with_backend(Backend::Interpreter)).map_err(refusal)?;
         cost.primal[at] = work_of(&program, "primal", &args).map_err(refusal)?;
         let program = program.with_engine(engine).map_err(refusal)?;
         cost.gradient[at] = work_of(&program, "gradient", &args).map_err(refusal)?;

@@ -5,7 +5,7 @@ use crate::engines::describe;
 use crate::marks::{Marks, Outcome, agree};
 use crate::worked::numbers;
 use chadwick::compile::Engine;
-use chadwick::{Limits, Program, Value};
+use chadwick::{Backend, Limits, Program, Value};
 use chadwick_generate::{Config, Element, Random, entries, generate};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub fn random_programs(engine: Engine, extent: Extent) -> Marks {
 fn outcome(engine: Engine, seed: u64) -> chadwick::Result<Outcome> {
     let size = if describe(engine).is_slow() { SMALL } else { SIZE };
     let program = generate(seed, &Config::default().with_size(size));
-    let plain = Program::from_source(&program.source(Element::F64))?;
+    let plain = Program::from_source(&program.source(Element::F64))?.with_backend(Backend::Interpreter)?;
     let engine = plain.with_engine(engine)?;
     let (input, integers) = program.input(Element::F64);
     let inputs = input.len();

@@ -2,7 +2,7 @@
 
 use crate::marks::{Marks, Outcome, agree};
 use chadwick::compile::Engine;
-use chadwick::{Program, Value};
+use chadwick::{Backend, Program, Value};
 
 /// A program whose entry point `f` takes nothing, and the numbers it must give.
 pub struct Worked {
@@ -21,7 +21,7 @@ pub fn worked_examples(engine: Engine) -> Marks {
 }
 
 fn outcome(engine: Engine, example: &Worked) -> chadwick::Result<Outcome> {
-    let program = Program::from_source(example.source)?.with_engine(engine)?;
+    let program = Program::from_source(example.source)?.with_backend(Backend::Interpreter)?.with_engine(engine)?;
     let found = numbers(&program.function("f")?.call(&[])?);
     Ok(match agree(&found, example.wanted) {
         true => Outcome::Agreed,

@@ -6,8 +6,10 @@ mod dead;
 mod defunctionalise;
 mod distribute;
 mod facts;
+mod fission;
 mod fuse;
 mod inline;
+mod shifts;
 mod simplify;
 mod unroll;
 mod unswitch;
@@ -16,8 +18,10 @@ pub use choices::choose_elements;
 pub use dead::remove_dead;
 pub use defunctionalise::defunctionalise;
 pub use distribute::distribute;
+pub use fission::fission;
 pub use fuse::fuse;
 pub use inline::inline;
+pub use shifts::detach_shifts;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
@@ -37,6 +41,7 @@ pub const PREPARE: &[Pass] = &[
     Pass { name: "choices", run: choose_elements },
     Pass { name: "fuse", run: fuse },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
+    Pass { name: "shifts", run: detach_shifts },
 ];
 
 /// After derivatives.
@@ -53,6 +58,7 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "unroll", run: unroll },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "unswitch", run: unswitch },
+    Pass { name: "fission", run: fission },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
 ];
 

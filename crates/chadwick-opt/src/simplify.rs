@@ -8,13 +8,16 @@ mod arrays;
 mod control;
 mod hoist;
 mod narrow;
+mod rows;
 mod shapes;
 mod shifts;
 mod signs;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
-use chadwick_core::{Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, Var};
+use chadwick_core::{
+    Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
+};
 use chadwick_source::{Name, Span};
 
 use narrow::Zeros;
@@ -232,6 +235,9 @@ impl Simplify {
     }
 
     fn prim(&mut self, op: PrimOp, mut args: Vec<Atom>) -> Step {
+        if matches!(op, PrimOp::Unary(UnaryOp::Detach, _)) && self.hints == Hints::Drop {
+            return Step::Atoms(args);
+        }
         if let (PrimOp::Compare(CompareOp::LessEqual, Prim::I64), [low, size]) = (op, args.as_slice())
             && *low == Atom::i64(0)
             && self.facts.is_size(size)

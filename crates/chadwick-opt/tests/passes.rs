@@ -6,7 +6,7 @@ use chadwick_core::text::{parse, print};
 use chadwick_core::verify::verify;
 use chadwick_core::{Const, Dim, Element, Entry, EntryValue, FunctionId, Prim, Program, Type};
 use chadwick_interp::{Counters, Interpreter, Limits, Value};
-use chadwick_opt::{Hints, choose_elements, fuse, inline, remove_dead, tidy};
+use chadwick_opt::{Hints, choose_elements, detach_shifts, fission, fuse, inline, remove_dead, tidy};
 use std::rc::Rc;
 
 /// How often a pass may multiply the operations on floats that a program does. Passes may move work to where it is done in fewer places; none
@@ -20,6 +20,8 @@ fn pass(name: &str) -> fn(&mut Program) {
         "dead" => remove_dead,
         "inline" => inline,
         "choices" => choose_elements,
+        "shifts" => detach_shifts,
+        "fission" => fission,
         other => panic!("there is no pass `{other}`"),
     }
 }

@@ -10,7 +10,7 @@ pub use chadwick_runtime::Options as NativeOptions;
 use chadwick_runtime::{Cache, Config, NativeProgram};
 use chadwick_source::{Diagnostic, SourceMap, Span};
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -50,6 +50,8 @@ pub(crate) struct Inner {
     /// The program in native code, if that is what runs it.
     pub native: Option<RefCell<NativeProgram>>,
     backend: Backend,
+    /// The program as it runs, if what runs it is found when a function is first wanted.
+    ready: OnceCell<Program>,
     /// Programs for the derivatives of entry points, made when they are first wanted.
     pub derivatives: RefCell<FxHashMap<DerivativeKey, Program>>,
 }
@@ -99,8 +101,11 @@ impl Choice {
 /// What runs a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// The reference interpreter.
+    /// Native code, made when a function is first wanted; the interpreter, with a warning, where there is no C compiler, and for engines that
+    /// have no native code.
     #[default]
+    Automatic,
+    /// The reference interpreter.
     Interpreter,
     /// C, made by the system's compiler and kept in a cache on disk.
     Native(NativeOptions),
@@ -127,24 +132,26 @@ pub struct Parameter {
 }
 
 impl Program {
-    /// Compiles a program given as text. It may import files relative to the working directory.
+    /// Compiles a program given as text. It may import files relative to the working directory. Its functions run as native code where
+    /// there is a C compiler ([`Backend::Automatic`]).
     pub fn from_source(text: &str) -> Result<Program> {
-        Program::compile(Path::new("<source>"), text, &FileLoader)
+        Program::compile(Path::new("<source>"), text, &FileLoader)?.with_backend(Backend::Automatic)
     }
 
-    /// Compiles a file and what it imports.
+    /// Compiles a file and what it imports. Its functions run as native code where there is a C compiler ([`Backend::Automatic`]).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Program> {
         let path = path.as_ref();
         let text = FileLoader.load(path).map_err(|message| Error::File { path: path.display().to_string(), message })?;
-        Program::compile(path, &text, &FileLoader)
+        Program::compile(path, &text, &FileLoader)?.with_backend(Backend::Automatic)
     }
 
-    /// Compiles a text; `path` is its name in messages and where its imports are relative to.
+    /// Compiles a text; `path` is its name in messages and where its imports are relative to. The interpreter runs it, until another back
+    /// end is chosen.
     pub fn compile(path: &Path, text: &str, loader: &dyn Loader) -> Result<Program> {
         Program::compile_entries(path, text, loader, |_| true)
     }
 
-    /// Compiles a text as far as certain entry points need it.
+    /// [`Program::compile`], as far as certain entry points need it.
     pub fn compile_entries(path: &Path, text: &str, loader: &dyn Loader, wanted: impl Fn(&str) -> bool) -> Result<Program> {
         // The trees of deep programs need a deep stack to be dropped, too.
         let (map, diagnostics, core) = with_deep_stack(|| {
@@ -209,9 +216,9 @@ impl Program {
     /// The program whose one entry point gives the results of `entry` and its derivative: with arguments, and cotangents of the results
     /// (or tangents of the arguments `wrt`), to results, and cotangents of the arguments `wrt` (or tangents of the results).
     pub fn derivative_of(&self, entry: &str, wrt: &[usize], mode: core::Mode) -> Result<Program> {
-        let function = self.function(entry)?;
+        let function = self.position(entry)?;
         let mut lowered = (*self.inner.lowered).clone();
-        derivative::with_derivative(&mut lowered, function.entry, wrt, mode)
+        derivative::with_derivative(&mut lowered, function, wrt, mode)
             .ok_or_else(|| Error::argument(format!("`{entry}` has no derivative of this kind")))?;
         self.compiled_like(lowered)
     }
@@ -229,21 +236,25 @@ impl Program {
     /// What differentiates this program, and why.
     ///
     /// ```
-    /// use chadwick::{Program, compile::Engine};
+    /// use chadwick::{Backend, Program, compile::Engine};
     ///
     /// let program = Program::from_source("entry slope (x: f64) = vjp (\\y -> y * y) x 1")?;
-    /// assert_eq!(program.engine().engine, Engine::Builtin);
-    /// assert_eq!(program.engine().reason, "the interpreter differentiates as it runs");
+    /// assert_eq!(program.with_backend(Backend::Interpreter)?.engine().engine, Engine::Builtin);
+    /// assert_eq!(program.with_engine(Engine::ChadFast)?.engine().reason, "it was asked for");
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn engine(&self) -> &Choice {
-        &self.inner.choice
+        &self.as_it_runs().inner.choice
     }
 
     fn build(&self, lowered: core::Program, engine: compile::Engine, backend: Backend) -> Result<Program> {
         let map = Arc::clone(&self.inner.map);
         let lowered = Rc::new(lowered);
         let choice = Choice::new(engine, backend);
+        if let (Backend::Automatic, compile::Engine::Auto) = (backend, engine) {
+            let (core, warnings) = (Rc::clone(&lowered), self.inner.warnings.clone());
+            return Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native: None }));
+        }
         if let Backend::Native(_) = backend
             && !choice.engine.has_native_code()
         {
@@ -263,7 +274,7 @@ impl Program {
             };
         }
         let native = match backend {
-            Backend::Interpreter => None,
+            Backend::Interpreter | Backend::Automatic => None,
             Backend::Native(options) => {
                 let line = |span: Span| source_line(&map, span);
                 let native = with_deep_stack(|| NativeProgram::compile(Rc::clone(&core), options, &Cache::standard(), &line));
@@ -272,6 +283,48 @@ impl Program {
         };
         let warnings = self.inner.warnings.clone();
         Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native }))
+    }
+
+    /// The program as it runs: itself, unless what runs it is to be found.
+    fn ready(&self) -> Result<&Program> {
+        if self.inner.backend != Backend::Automatic {
+            return Ok(self);
+        }
+        if let Some(ready) = self.inner.ready.get() {
+            return Ok(ready);
+        }
+        let program = self.found()?;
+        program.set_limits(self.inner.limits.get());
+        Ok(self.inner.ready.get_or_init(|| program))
+    }
+
+    /// The program in native code if there can be some, else for the interpreter.
+    fn found(&self) -> Result<Program> {
+        if !Choice::for_code(self.inner.engine).engine.has_native_code() {
+            return self.with_backend(Backend::Interpreter);
+        }
+        let native = native_code_available().map_err(|message| Error::NoNativeCode { message });
+        match native.and_then(|()| self.with_backend(Backend::Native(NativeOptions::default()))) {
+            Err(Error::NoNativeCode { message }) => {
+                let message = format!("{message}; the interpreter runs the program instead, more slowly");
+                let warning = Diagnostic::warning("W0412", Span::default(), message);
+                self.with_backend(Backend::Interpreter)?.with_warning(warning)
+            }
+            found => found,
+        }
+    }
+
+    fn with_warning(&self, warning: Diagnostic) -> Result<Program> {
+        let Inner { map, lowered, core, engine, choice, backend, .. } = &*self.inner;
+        let warnings = [self.inner.warnings.as_slice(), &[warning]].concat();
+        let (map, lowered, core, choice) = (Arc::clone(map), Rc::clone(lowered), Rc::clone(core), choice.clone());
+        let (engine, backend) = (*engine, *backend);
+        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native: None }))
+    }
+
+    /// The program as it runs, if it does; itself before anything was run.
+    fn as_it_runs(&self) -> &Program {
+        self.inner.ready.get().unwrap_or(self)
     }
 
     /// A program that no engine makes code of, for a reason: the interpreter runs it, with a warning.
@@ -293,7 +346,7 @@ impl Program {
 
     /// The C text of the program, if it runs natively.
     pub fn c_text(&self) -> Option<String> {
-        self.inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
+        self.as_it_runs().inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
     }
 
     /// A lowered program in native code; `observe` hears how long each step takes. Nothing comes from the cache.
@@ -335,9 +388,22 @@ impl Program {
         let limits = Limits::default();
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, derivatives) = (Cell::new(limits), RefCell::default());
-        let peak = Cell::new(0);
-        let inner =
-            Inner { map, lowered, core, engine, choice, warnings, interpreter, limits, peak, native, backend, derivatives };
+        let (peak, ready) = (Cell::new(0), OnceCell::new());
+        let inner = Inner {
+            map,
+            lowered,
+            core,
+            engine,
+            choice,
+            warnings,
+            interpreter,
+            limits,
+            peak,
+            native,
+            backend,
+            ready,
+            derivatives,
+        };
         Program { inner: Rc::new(inner) }
     }
 
@@ -345,6 +411,9 @@ impl Program {
     pub fn set_limits(&self, limits: Limits) {
         self.inner.limits.set(limits);
         self.inner.interpreter.borrow_mut().set_limits(limits);
+        if let Some(ready) = self.inner.ready.get() {
+            ready.set_limits(limits);
+        }
     }
 
     /// Where the values of `trace` go; each call gets a tag and the values as text.
@@ -353,9 +422,11 @@ impl Program {
             let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
             sink(tag, &texts.join(" "));
         };
-        match &self.inner.native {
+        // What does not compile has nothing to trace; whoever asks for a function is told.
+        let program = self.ready().unwrap_or(self);
+        match &program.inner.native {
             Some(native) => native.borrow_mut().set_trace(sink),
-            None => self.inner.interpreter.borrow_mut().set_trace(sink),
+            None => program.inner.interpreter.borrow_mut().set_trace(sink),
         }
     }
 
@@ -369,9 +440,10 @@ impl Program {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn peak_memory(&self) -> usize {
-        match &self.inner.native {
+        let program = self.as_it_runs();
+        match &program.inner.native {
             Some(native) => native.borrow().peak_bytes(),
-            None => self.inner.peak.get(),
+            None => program.inner.peak.get(),
         }
     }
 
@@ -384,17 +456,17 @@ impl Program {
         result
     }
 
-    /// Work done so far.
+    /// Work done so far. Only the interpreter counts.
     pub fn counters(&self) -> Counters {
-        self.inner.interpreter.borrow().counters()
+        self.as_it_runs().inner.interpreter.borrow().counters()
     }
 
     pub fn reset_counters(&self) {
-        self.inner.interpreter.borrow_mut().reset_counters();
+        self.as_it_runs().inner.interpreter.borrow_mut().reset_counters();
     }
 
     pub fn warnings(&self) -> &[Diagnostic] {
-        &self.inner.warnings
+        &self.as_it_runs().inner.warnings
     }
 
     pub fn source_map(&self) -> &Arc<SourceMap> {
@@ -426,14 +498,16 @@ impl Program {
 
     /// An entry point by its name.
     pub fn function(&self, name: &str) -> Result<Function> {
+        let entry = self.position(name)?;
+        Ok(Function { program: self.ready()?.clone(), entry, wrt: None })
+    }
+
+    fn position(&self, name: &str) -> Result<usize> {
         let entries = &self.inner.core.entries;
-        match entries.iter().position(|entry| entry.name == name) {
-            Some(entry) => Ok(Function { program: self.clone(), entry, wrt: None }),
-            None => {
-                let known = entries.iter().map(|entry| entry.name.to_string()).collect();
-                Err(Error::NoSuchFunction { name: name.to_owned(), known })
-            }
-        }
+        entries.iter().position(|entry| entry.name == name).ok_or_else(|| {
+            let known = entries.iter().map(|entry| entry.name.to_string()).collect();
+            Error::NoSuchFunction { name: name.to_owned(), known }
+        })
     }
 
     pub(crate) fn runtime_error(&self, error: RuntimeError) -> Error {

@@ -1,7 +1,7 @@
 //! A call of a closure costs what the call does, not what the closure has captured: also in reverse mode.
 
 use chadwick::compile::Engine;
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 use chadwick_core::Mode;
 
 /// A function chosen at run time that has captured an array, called `m` times.
@@ -19,7 +19,9 @@ entry through_a_call [n] (a: [n]f64) (m: i64): f64 =
 ";
 
 fn cost(entry: &str, length: usize, calls: i64) -> Counters {
-    let program = Program::from_source(SOURCE).unwrap_or_else(|error| panic!("{}", error.message()));
+    let program = Program::from_source(SOURCE)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{}", error.message()));
     let program = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
     let derivative = program.derivative_of(entry, &[0], Mode::Vjp).unwrap_or_else(|error| panic!("{}", error.message()));
     let args: [Value; 3] = [vec![0.5; length].into(), calls.into(), 1.0.into()];

@@ -2,10 +2,12 @@
 
 use chadwick::compile::{Engine, Stage};
 use chadwick::core::Mode;
-use chadwick::{Program, Value};
+use chadwick::{Backend, Program, Value};
 
 fn source(text: &str) -> Program {
-    Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Program::from_source(text)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn by_dual_arrays(text: &str) -> Program {

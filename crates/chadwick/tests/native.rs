@@ -4,7 +4,7 @@ use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, Error, Limits, NativeOptions, Program, Value};
 
 fn native(source: &str, strict: bool) -> (Program, Program) {
-    let program = Program::from_source(source).expect("a program");
+    let program = Program::from_source(source).and_then(|program| program.with_backend(Backend::Interpreter)).expect("a program");
     let compiled =
         program.with_backend(Backend::Native(NativeOptions { strict, quick: false, threads: 2 })).expect("native code");
     (program, compiled)

@@ -1,7 +1,7 @@
 //! Programs as a Rust user sees them: calls, derivatives, errors, limits.
 
 use chadwick::gradcheck::{self, Kind};
-use chadwick::{Error, Limits, Program, Value};
+use chadwick::{Backend, Error, Limits, Program, Value};
 use std::time::{Duration, Instant};
 
 fn program(text: &str) -> Program {
@@ -13,6 +13,21 @@ fn message<T>(result: chadwick::Result<T>) -> String {
         Ok(_) => panic!("an error was expected"),
         Err(error) => error.message(),
     }
+}
+
+#[test]
+fn functions_run_as_native_code_unless_told_otherwise() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let program = program("entry f [n] (xs: [n]f64) = f64.sum (map (\\x -> x * x) xs)");
+    let arguments = [vec![1.0, 2.0].into()];
+    let slopes = |program: &Program| program.function("f").unwrap().value_and_gradient(&arguments).unwrap().1;
+    assert_eq!(slopes(&program), [Value::from(vec![2.0, 4.0])]);
+    assert!(program.c_text().is_some());
+    let interpreted = program.with_backend(Backend::Interpreter).unwrap();
+    assert_eq!(slopes(&interpreted), [Value::from(vec![2.0, 4.0])]);
+    assert_eq!(interpreted.c_text(), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Many directions share one run of the primal: each further direction costs what the tangents cost and nothing else.
 
-use chadwick::Program;
 use chadwick::compile::Engine;
+use chadwick::{Backend, Program};
 
 /// Functions that call themselves and each other.
 const RECURSIVE: &str = r"
@@ -41,7 +41,9 @@ const FUNCTIONS: [(&str, &str); 14] = [
 fn operations(body: &str, call: &str) -> (u64, Vec<chadwick::Value>) {
     let source =
         format!("{RECURSIVE}\ndef f [n] (x: [n]f64): [n]f64 = {body}\nentry main [n] (x: [n]f64) (seeds: [][n]f64) = {call}");
-    let program = Program::from_source(&source).unwrap_or_else(|error| panic!("{}", error.message()));
+    let program = Program::from_source(&source)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{}", error.message()));
     let program = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
     let seeds = chadwick::Value::new([4, 3], vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.5, -1.0, 2.0]);
     let args = [vec![0.1, 0.2, 0.3].into(), seeds.expect("four seeds")];
@@ -118,6 +120,7 @@ fn a_point_that_depends_on_the_direction_is_not_shared() {
 
 fn program(source: &str) -> Program {
     Program::from_source(source)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
         .and_then(|program| program.with_engine(Engine::ChadFast))
         .unwrap_or_else(|error| panic!("{}", error.message()))
 }

@@ -4,7 +4,7 @@
 
 use chadwick::compile::Engine;
 use chadwick::values::compare::{Tolerance, difference};
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 use chadwick_core::Mode;
 
 fn array(shape: &[usize], seed: usize) -> Value {
@@ -22,7 +22,9 @@ fn run(program: &Program, entry: &str, args: &[Value]) -> (Vec<Value>, Counters)
 /// Asserts that the derivative of `objective` by the parameters costs at most so many percent of the one by hand.
 fn reaches_target(file: &str, wrt: &[usize], args: &[Value], percent: u64) {
     let path = format!("{}/tests/by_hand/{file}.fut", env!("CARGO_MANIFEST_DIR"));
-    let program = Program::from_file(path).unwrap_or_else(|error| panic!("{}", error.message()));
+    let program = Program::from_file(path)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{}", error.message()));
     let target = program.with_engine(Engine::ChadFast).unwrap_or_else(|error| panic!("{}", error.message()));
     let derived = target.derivative_of("objective", wrt, Mode::Vjp).unwrap_or_else(|error| panic!("{}", error.message()));
     let args = [args.to_vec(), vec![1.0.into()]].concat();
@@ -48,7 +50,7 @@ fn reaches_target(file: &str, wrt: &[usize], args: &[Value], percent: u64) {
 fn gaussian_mixture() {
     let (n, d, k) = (20, 8, 4);
     let args = [array(&[n, d], 1), array(&[k], 2), array(&[k, d], 3), array(&[k, d], 4), array(&[k, d * (d - 1) / 2], 5)];
-    reaches_target("mixture", &[1, 2, 3, 4], &args, 102);
+    reaches_target("mixture", &[1, 2, 3, 4], &args, 101);
 }
 
 #[test]

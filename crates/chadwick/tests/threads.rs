@@ -44,6 +44,10 @@ const SIZES: [(&str, i64); 9] = [
     ("steps", 70_000),
 ];
 
+fn program(text: &str) -> Program {
+    Program::from_source(text).and_then(|program| program.with_backend(Backend::Interpreter)).expect("a program")
+}
+
 fn native(program: &Program, strict: bool, threads: usize) -> Program {
     program.with_backend(Backend::Native(NativeOptions { strict, quick: true, threads })).expect("native code")
 }
@@ -54,7 +58,7 @@ fn bits(program: &Program, entry: &str, n: i64) -> Vec<Value> {
 
 #[test]
 fn results_are_the_same_bits_for_any_number_of_threads() {
-    let program = Program::from_source(PROGRAM).expect("a program");
+    let program = program(PROGRAM);
     let one = native(&program, false, 1);
     for threads in [2, 3, 8] {
         let several = native(&program, false, threads);
@@ -69,7 +73,7 @@ fn results_are_the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn strict_floats_are_those_of_the_interpreter_with_threads_too() {
-    let program = Program::from_source(PROGRAM).expect("a program");
+    let program = program(PROGRAM);
     let strict = native(&program, true, 3);
     let program = program.with_engine(chadwick::compile::Engine::ChadFast).expect("derivatives");
     for (entry, n) in SIZES {
@@ -82,7 +86,7 @@ fn strict_floats_are_those_of_the_interpreter_with_threads_too() {
 fn every_loop_of_these_programs_is_cut() {
     for line in PROGRAM.split("entry ").skip(1) {
         let definitions = PROGRAM.split("entry ").next().unwrap_or_default();
-        let program = Program::from_source(&format!("{definitions}\nentry {line}")).expect("a program");
+        let program = program(&format!("{definitions}\nentry {line}"));
         let text = native(&program, false, 1).c_text().expect("C");
         let name = line.split_whitespace().next().unwrap_or_default();
         assert!(text.contains("_loop0_chunk"), "`{name}` has no loop in chunks");
@@ -91,11 +95,10 @@ fn every_loop_of_these_programs_is_cut() {
 
 #[test]
 fn the_error_is_the_first_one_whoever_meets_it() {
-    let program = Program::from_source(
+    let program = program(
         "entry main (n: i64) = f64.sum (tabulate n (\\i -> f64.i64 (assert (i < n / 2 || i % 7 != 3) i)))
          entry value (n: i64) = let xs = iota n in map (\\i -> let k = if i > n / 3 then i + n else i in xs[k]) (iota n)",
-    )
-    .expect("a program");
+    );
     for entry in ["main", "value"] {
         let message = |program: &Program| {
             let error = program.function(entry).expect("an entry point").call(&[200_000i64.into()]).expect_err("an error");
@@ -115,8 +118,7 @@ fn the_error_is_the_first_one_whoever_meets_it() {
 fn workers_share_the_limit_of_memory() {
     // The prefixes are read twice, so they are stored.
     let program = "entry main (n: i64) = map (\\i -> let xs = scan (+) 0 (iota (n + i)) in xs[n / 2] + i64.sum xs) (iota 64)";
-    let program = Program::from_source(program);
-    let native = native(&program.expect("a program"), false, 4);
+    let native = native(&self::program(program), false, 4);
     native.set_limits(chadwick::Limits { max_memory_bytes: 64 << 20, ..chadwick::Limits::default() });
     let function = native.function("main").expect("an entry point");
     function.call(&[100_000i64.into()]).expect("enough");

@@ -1,11 +1,13 @@
 //! What the worked examples of the papers cost, counted: in reverse mode one tape entry per scalar operation and input, whatever is
 //! shared, captured or nested. Their values and gradients are in `tests/programs/spec_dual_numbers.fut` and `spec_chad.fut`.
 
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 
 /// The gradient of the entry point `f` and what it cost.
 fn gradient(source: &str, args: &[Value]) -> (Vec<Value>, Counters) {
-    let program = Program::from_source(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let program = Program::from_source(source)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{error}\n{source}"));
     let function = program.function("f").expect("an entry point");
     let gradient = function.gradient().expect("one float");
     program.reset_counters();
@@ -15,7 +17,9 @@ fn gradient(source: &str, args: &[Value]) -> (Vec<Value>, Counters) {
 
 /// What running the entry point `f` costs.
 fn primal(source: &str, args: &[Value]) -> Counters {
-    let program = Program::from_source(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let program = Program::from_source(source)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{error}\n{source}"));
     let function = program.function("f").expect("an entry point");
     program.reset_counters();
     function.call(args).unwrap_or_else(|error| panic!("{error}\n{source}"));
@@ -228,7 +232,7 @@ fn recursion_costs_what_a_loop_costs() {
 #[test]
 fn a_pullback_runs_the_function_once_for_many_cotangents() {
     let source = "entry f (x: f64) (y: f64) = (x * y, f64.sin x)";
-    let program = Program::from_source(source).expect("a program");
+    let program = Program::from_source(source).and_then(|program| program.with_backend(Backend::Interpreter)).expect("a program");
     program.reset_counters();
     let (values, pullback) = program.function("f").expect("an entry").pullback(&[2.0.into(), 3.0.into()]).expect("runs");
     assert_eq!(number(&values[0]), 6.0);

@@ -103,7 +103,7 @@ impl Reverse<'_, '_> {
         self.functions.insert(key, split.clone());
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
-        let active = self.context.active_variables(&lambda.body, inputs, true);
+        let active = self.context.passed_variables(&lambda.body, inputs);
         let outer_shapes = std::mem::take(&mut self.context.shapes);
         let last = lambda.body.statements.last().and_then(|last| last.binders.first()).map(|binder| binder.var);
         let tail = last.map_or(Tail::None, Tail::Wanted);

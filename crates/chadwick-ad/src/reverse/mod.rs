@@ -90,7 +90,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
     pub fn new(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, lambda: &Lambda) -> Self {
         let inputs = lambda.params.iter().filter(|param| context.carries(&param.ty)).map(|param| param.var);
         let inputs: Vec<Var> = inputs.collect();
-        let active = context.active_variables(&lambda.body, inputs, true);
+        let active = context.passed_variables(&lambda.body, inputs);
         Reverse::collecting(context, functions, active)
     }
 

@@ -182,6 +182,7 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
     let ours = |name: &str| if single { format!("cw_{name}f({x})") } else { format!("cw_{name}({x})") };
     match op {
         UnaryOp::Negate => format!("(-{x})"),
+        UnaryOp::Detach => x.to_string(),
         UnaryOp::Abs => own("__builtin_fabs"),
         UnaryOp::Sign => format!("cw_sign_{}({x})", prim.name()),
         UnaryOp::Sqrt => own("__builtin_sqrt"),

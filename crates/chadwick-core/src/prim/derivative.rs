@@ -78,7 +78,7 @@ impl PrimOp {
             PrimOp::LoadExponent(_) => Guard::Always,
             PrimOp::Unary(op, prim) if prim.is_float() => match op {
                 UnaryOp::Negate | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Sign => Guard::Never,
-                UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Trunc | UnaryOp::Round => Guard::Never,
+                UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::Detach => Guard::Never,
                 UnaryOp::Sin | UnaryOp::Cos | UnaryOp::SinPi | UnaryOp::CosPi => Guard::NonFiniteOperands,
                 UnaryOp::Tanh | UnaryOp::Atan | UnaryOp::AtanPi | UnaryOp::Asinh => Guard::NonFiniteOperands,
                 UnaryOp::Erf | UnaryOp::Erfc => Guard::NonFiniteOperands,
@@ -192,7 +192,7 @@ fn unary(op: UnaryOp, f: Formula) -> Derivative {
     let two_over_root_pi = 2.0 / PI.sqrt();
     Derivative::Scale(match op {
         UnaryOp::Negate => return Derivative::MinusOne,
-        UnaryOp::Not | UnaryOp::Sign | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Trunc | UnaryOp::Round => {
+        UnaryOp::Not | UnaryOp::Sign | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::Detach => {
             return Derivative::Zero;
         }
         UnaryOp::Abs => f.unary(UnaryOp::Sign, x()),

@@ -265,6 +265,7 @@ fn float_unary(op: UnaryOp, x: f64) -> Result<f64, PrimError> {
         UnaryOp::Floor => x.floor(),
         UnaryOp::Trunc => x.trunc(),
         UnaryOp::Round => x.round_ties_even(),
+        UnaryOp::Detach => x,
     })
 }
 

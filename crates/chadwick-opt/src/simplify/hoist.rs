@@ -48,15 +48,17 @@ impl Simplify {
             if !changes && self.is_safe(&statement.op) {
                 self.keep_named(statement, out);
             } else {
-                bound.extend(statement.binders.iter().map(|binder| binder.var));
-                statements.push(statement);
+                let Statement { binders, op, span } = statement;
+                let op = self.rows_of(op, &bound, out);
+                bound.extend(binders.iter().map(|binder| binder.var));
+                statements.push(Statement { binders, op, span });
             }
         }
         Block { statements, results: body.results }
     }
 
     /// Emits a statement under its own name: the loop it comes from refers to it.
-    fn keep_named(&mut self, statement: Statement, out: &mut Vec<Statement>) {
+    pub(super) fn keep_named(&mut self, statement: Statement, out: &mut Vec<Statement>) {
         self.facts.note_shapes(&statement.binders, &statement.op);
         self.zeros.define(&statement.binders);
         if let ([binder], true) = (statement.binders.as_slice(), statement.op.scopes().is_empty()) {

@@ -9,7 +9,7 @@ mod random;
 mod transform;
 
 use chadwick::compile::{Cotangents, Definition, Engine};
-use chadwick::{Program, Value};
+use chadwick::{Backend, Program, Value};
 use chadwick_generate::Random;
 use cost::{Environment, Linear, cotangent_of, evaluate, linear_size};
 use language::{Name, Term, Type, entry};
@@ -84,7 +84,9 @@ fn the_engine_gives_the_gradients_of_the_thesis() {
         }
         let text = entry(&context, &term);
         for engine in [Engine::ChadEfficient(Cotangents::InArray), Engine::Chad(Definition::Plain)] {
-            let program = Program::from_source(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let program = Program::from_source(&text)
+                .and_then(|program| program.with_backend(Backend::Interpreter))
+                .unwrap_or_else(|error| panic!("{error}\n{text}"));
             let program = program.with_engine(engine).unwrap_or_else(|error| panic!("{}\n{text}", error.message()));
             let args: Vec<Value> = inputs.iter().map(|number| (*number).into()).collect();
             program.reset_counters();

@@ -8,10 +8,12 @@ mod traces;
 mod work;
 
 use chadwick::compile::{Engine, Stage};
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 
 pub fn source(text: &str) -> Program {
-    Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Program::from_source(text)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 pub fn by_maps(text: &str) -> Program {

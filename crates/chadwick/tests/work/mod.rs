@@ -2,7 +2,7 @@
 //! What programs and their derivatives cost, counted.
 
 use chadwick::compile::Engine;
-use chadwick::{Counters, Program, Value};
+use chadwick::{Backend, Counters, Program, Value};
 use chadwick_core::Mode;
 
 /// Numbers between -1 and 1 that look random.
@@ -27,11 +27,15 @@ pub fn matrix(rows: usize, columns: usize, seed: u64) -> Value {
 
 pub fn example(name: &str) -> Program {
     let path = format!("{}/../../examples/{name}.fut", env!("CARGO_MANIFEST_DIR"));
-    Program::from_file(path).unwrap_or_else(|error| panic!("{}", error.message()))
+    Program::from_file(path)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{}", error.message()))
 }
 
 pub fn source(text: &str) -> Program {
-    Program::from_source(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Program::from_source(text)
+        .and_then(|program| program.with_backend(Backend::Interpreter))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// The program whose entry point also gives the gradient by all floats.
