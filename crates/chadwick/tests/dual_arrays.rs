@@ -222,10 +222,93 @@ fn an_update_out_of_range_fails_where_it_is_made() {
     assert!(message.contains("out of bounds for an axis of length"), "{message}");
 }
 
+/// Each element has its own copy, and writes where the index says.
+#[test]
+fn updates_inside_builds_agree_with_the_interpreter() {
+    for text in [
+        "entry f = vjp (\\(a: [4]f64) -> map (\\i -> f64.sum (map (\\x -> x * x) (copy a with [i] = a[3 - i] * a[0]))) (iota 4)) [1, 2, 3, 4] [1, 10, 100, 1000]",
+        "entry f = vjp (\\(a: [3][2]f64) -> flatten (map (\\r -> copy r with [1] = r[0] * r[1]) a)) [[1, 2], [3, 4], [5, 6]] [1, 2, 3, 4, 5, 6] |> flatten",
+        "entry f = vjp (\\(a: [3][4]f64) -> flatten (map2 (\\r i -> copy r with [1:3] = [r[3], r[i] * r[i]] with [i] = r[2]) a (iota 3))) (unflatten (map f64.i64 (iota 12))) (map f64.i64 (12...23)) |> flatten",
+        "entry f = vjp (\\(a: [4]f64) -> f64.sum (map (\\i -> f64.product (copy a with [i] = 1)) (iota 4))) [1, 2, 3, 4] 1",
+        "entry f = vjp (\\(a: [4]f64) -> f64.sum (map (\\i -> if i < 3 then (copy a with [i + 1] = a[0])[i] * a[i] else a[i]) (iota 4))) [1, 2, 3, 4] 1",
+        "entry f = vjp (\\(a: [3]f64) -> f64.sum (flatten (map (\\i -> copy a with [i64.f64 a[i] % 3] = a[0] * a[i]) (iota 3)))) [1.5, 2.5, 3.5] 1",
+        "entry f = vjp (\\(a: [3]f64) -> f64.sum (map (* 2) (copy a with [i64.f64 a[0]] = a[2] * a[2]))) [1.5, 2.5, 3.5] 1",
+        "entry f = vjp (\\(x: [4]f64) -> vjp (\\(a: [4]f64) -> f64.sum (map (\\i -> f64.product (copy a with [i] = a[0])) (iota 4))) x 1) [1, 2, 3, 4] [1, 2, 3, 4]",
+    ] {
+        assert_agrees(text);
+    }
+}
+
+/// Places are seen to be different if each index of a point is an index of its place.
+#[test]
+fn scatters_to_different_places_agree_with_the_interpreter() {
+    assert_agrees(
+        "entry f = vjp (\\(a: [4]f64, v: [3]f64) -> map (\\x -> x * x) (scatter (copy a) (iota 3) (map (* a[3]) v))) ([1, 2, 3, 4], [5, 6, 7]) [1, 2, 3, 4]",
+    );
+    let twice = "entry f (is: []i64) (v: []f64) = vjp (\\v -> f64.sum (scatter (replicate 3 0) is v)) v 1";
+    let error = source(twice).with_engine(Engine::DualArrays).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("a scatter that may write twice to one place"), "{error}");
+}
+
+#[test]
+fn an_update_inside_a_build_is_checked_where_there_are_elements() {
+    let text = "entry f (a: []f64) (d: i64) (n: i64) = vjp (\\a -> f64.sum (map (\\i -> f64.sum (copy a with [i + d] = a[0])) (iota n))) a 1";
+    let program = by_dual_arrays(text);
+    let call = |d: i64, n: i64| program.function("f").and_then(|f| f.call(&[vec![1.0, 2.0].into(), d.into(), n.into()]));
+    assert!(call(0, 2).is_ok() && call(7, 0).is_ok());
+    for message in [call(1, 2), call(-1, 1)].map(|result| result.err().map(|error| error.to_string()).unwrap_or_default()) {
+        assert!(message.contains("out of bounds"), "{message}");
+    }
+}
+
+/// What a step uses of the function around it becomes rows of the fold.
+#[test]
+fn folds_that_use_what_is_around_them_agree_with_the_interpreter() {
+    for n in [0, 1, 2, 7] {
+        for function in [
+            "\\(x: f64) -> loop y = x for _i < n do x * y",
+            "\\(x: f64) -> loop y = x for i < n do let z = f64.sin (x * f64.i64 i) in z * y + x",
+            "\\(x: f64) -> let a = tabulate (n + 1) (\\i -> x + f64.i64 i) in loop y = a[0] for i < n do y * a[i] + f64.cos a[n - i] * a[0]",
+            "\\(x: f64) -> let a = tabulate (n + 3) (\\i -> x * f64.i64 i) in f64.sum (loop y = [x, x, 1] for i < n do map2 (*) y (tabulate 3 (\\j -> a[i + j] + x)))",
+            "\\(x: f64) -> let a = tabulate n (\\i -> x * f64.i64 i) in f64.sum (loop y = [x, x, 1] for i < n do map (\\v -> v * a[i] + x) y)",
+            "\\(x: f64) -> reduce (\\p q -> p * q * x) 1 (tabulate n (\\i -> x + f64.i64 i))",
+            "\\(x: f64) -> last (scan (\\p q -> p * q + x) 1 (replicate (n + 1) x))",
+            "\\(x: f64) -> f64.sum (map (\\k -> loop y = x for i < n do y * x + f64.i64 (i + k)) (iota 3))",
+            "\\(x: f64) -> loop y = x for i < n do loop z = y for _j < i do z * x + y",
+        ] {
+            assert_agrees(&format!("def g (n: i64) = vjp ({function})\nentry f = (g {n} 0.7 1, g {n} (-0.3) 2)"));
+        }
+    }
+}
+
+#[test]
+fn derivatives_of_derivatives_of_folds_of_any_length_agree_with_the_interpreter() {
+    for n in [0, 1, 2, 5] {
+        for function in [
+            "\\(x: f64) -> loop y = x for i < n do f64.sin y * f64.i64 (i + 1)",
+            "\\(x: f64) -> loop y = x for _i < n do x * y",
+            "\\(x: f64) -> f64.product (map (\\i -> x + f64.i64 i) (iota n))",
+            "\\(x: f64) -> last (scan (\\a b -> a * b + 1) 1 (replicate (n + 1) x))",
+            "\\(x: f64) -> f64.sum (map (\\i -> loop y = x * f64.i64 i for _j < n do y * y / 2) (iota 3))",
+        ] {
+            assert_agrees(&format!(
+                "def g (n: i64) (x: f64) = vjp ({function}) x 1\nentry f = (vjp (g {n}) 0.7 1, vjp (g {n}) (-0.3) 2)"
+            ));
+        }
+    }
+}
+
 #[test]
 fn what_is_outside_is_refused_with_its_place() {
     for (text, what) in [
-        ("entry f (x: f64) (n: i64) = vjp (\\x -> loop y = x for _i < n do x * y) x 1", "a fold that is not closed"),
+        (
+            "entry f (a: []f64) (n: i64) = vjp (\\a -> loop y = a[0] for _i < n do a[i64.f64 y % 2] * y) a 1",
+            "a fold that is not closed",
+        ),
+        (
+            "entry f (a: []f64) (n: i64) = vjp (\\a -> loop a = copy a for i < n do a with [i] = a[0] * a[i]) a a",
+            "an update at a place that changes in a fold",
+        ),
         ("entry f (x: f64) = vjp (\\x -> loop y = x while y < 10 do y * y) x 1", "a loop with a condition"),
         (
             "entry f (x: f64) (n: i64) = vjp (\\x -> (loop (y, i) = (x, 0i64) for _j < n do (y * f64.i64 i, i * i + 1)).0) x 1",

@@ -5,6 +5,7 @@ mod lanes;
 mod parallel;
 mod prims;
 mod sums;
+mod together;
 
 pub(crate) use prims::c_type;
 pub use prims::special_operation;
@@ -395,9 +396,12 @@ impl Printer<'_> {
                 let value = self.exp(value);
                 self.line(&format!("{place} = {value};"));
             }
-            Stm::For { index, bound, body, mark, .. } => {
+            Stm::For { index, bound, body, mark, independent } => {
                 let bound = self.exp(bound);
-                self.for_loop(*index, "0", &bound, body, mark);
+                match independent {
+                    Some(_) => self.independent_loop(*index, "0", &bound, body, mark),
+                    None => self.for_loop(*index, "0", &bound, body, mark),
+                }
             }
             Stm::Parallel(parallel) => self.parallel(parallel),
             Stm::Fork(fork) => self.fork(fork),

@@ -31,7 +31,7 @@ impl Printer<'_> {
             true => {
                 self.line("if (chunks == 1) {");
                 self.indent += 1;
-                self.for_loop(parallel.index, "0", &bound, &parallel.body, &parallel.mark);
+                self.independent_loop(parallel.index, "0", &bound, &parallel.body, &parallel.mark);
                 self.indent -= 1;
                 self.line("} else {");
                 self.indent += 1;
@@ -83,7 +83,7 @@ impl Printer<'_> {
             let neutral = super::constant(combine.neutral(self.scalar_type(*total)));
             self.line(&format!("{declared} = chunk == 0 ? loop->{name} : {neutral};"));
         }
-        self.for_loop(parallel.index, "from", "to", &parallel.body, &parallel.mark);
+        self.independent_loop(parallel.index, "from", "to", &parallel.body, &parallel.mark);
         for (_, total) in &parallel.totals {
             let name = self.name(*total);
             self.line(&format!("loop->part_{name}[chunk] = {name};"));

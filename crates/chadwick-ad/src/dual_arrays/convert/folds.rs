@@ -1,10 +1,11 @@
 //! Reductions, scans and loops that are no sums: the greatest and the least, and folds with a closed step.
 
 use super::super::term::{
-    Elementwise, IndexFunction, Reads, Step, Tree, bind, elementwise, fold, gather, index, index_var, integer, iota,
+    Elementwise, IndexFunction, Reads, Step, Term, Tree, bind, elementwise, fold, gather, index, index_var, integer, iota,
     reduce_outer, reshape, stack, transpose, var, var_like, with_extent,
 };
 use super::Converter;
+use super::closing::OpenStep;
 use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Lambda, Loop, LoopForm, Op, Prim, PrimOp, Var};
 use chadwick_source::Span;
 use std::rc::Rc;
@@ -45,6 +46,14 @@ impl Carried {
     }
 }
 
+/// What became of a fold.
+struct Folded {
+    carried: Carried,
+    states: Tree,
+    /// What its step gives for each row.
+    emitted: Vec<Tree>,
+}
+
 impl Converter<'_, '_, '_> {
     /// Over the last axis first, so that of several that are greatest the first is chosen.
     pub(super) fn extreme(&mut self, op: BinaryOp, space: &[Axis], neutral: &[Atom], body: &Block, span: Span) -> Option<Tree> {
@@ -77,7 +86,7 @@ impl Converter<'_, '_, '_> {
             let flat = |array: Tree| reshape(with_extent(count.clone(), &array.shape[space.len()..]), array);
             arrays = arrays.into_iter().map(flat).collect();
         }
-        let (carried, states) = self.operated(op, neutral, arrays, &count, span)?;
+        let Folded { carried, states, .. } = self.operated(op, neutral, arrays, &count, span)?;
         let last = index(states, vec![integer(count)], Reads::InRange);
         let last = self.bound(last);
         Some(carried.parts(&last))
@@ -90,32 +99,12 @@ impl Converter<'_, '_, '_> {
             return Some(arrays);
         }
         let count = self.extent(&axis.size, span)?;
-        let (carried, states) = self.operated(op, neutral, arrays, &count, span)?;
-        let states = self.bound(states);
-        let component = |at: Option<usize>| {
-            let param = self.names.fresh();
-            let one = integer(Atom::i64(1));
-            let next = elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64)), vec![index_var(param), one]);
-            let part = at.map(|at| integer(Atom::i64(at as i64)));
-            let indices: Vec<Tree> = std::iter::once(next).chain(part).collect();
-            let shape = with_extent(count.clone(), &states.shape[indices.len()..]);
-            gather(shape, Rc::clone(&states), IndexFunction { params: vec![param], indices }, Reads::InRange)
-        };
-        Some(match carried.count {
-            1 => vec![component(None)],
-            parts => (0..parts).map(Some).map(component).collect(),
-        })
+        let Folded { carried, states, .. } = self.operated(op, neutral, arrays, &count, span)?;
+        Some((0..carried.count).map(|at| self.states_after(&carried, at, &states, &count)).collect())
     }
 
     /// All states when an operator is applied to rows of arrays, one after the other.
-    fn operated(
-        &mut self,
-        op: &Lambda,
-        neutral: &[Atom],
-        arrays: Vec<Tree>,
-        count: &Atom,
-        span: Span,
-    ) -> Option<(Carried, Tree)> {
+    fn operated(&mut self, op: &Lambda, neutral: &[Atom], arrays: Vec<Tree>, count: &Atom, span: Span) -> Option<Folded> {
         let op = self.context.copy_lambda(op);
         let (states, rows) = op.params.split_at(neutral.len().min(op.params.len()));
         let init = self.atoms(neutral, span)?;
@@ -129,9 +118,6 @@ impl Converter<'_, '_, '_> {
             return self.refuse(span, "a loop with a condition");
         };
         let Some(prim) = at.ty.as_prim() else { return self.refuse(span, "a loop whose bound is no number") };
-        if !parts.emits.is_empty() {
-            return self.refuse(span, "a loop that collects values, and whose bound is not a constant");
-        }
         let bound = self.extent(bound, span)?;
         let as_i64 = PrimOp::Convert { from: prim, to: Prim::I64 };
         let count = if prim == Prim::I64 { bound } else { self.context.prim(as_i64, vec![bound], span) };
@@ -143,15 +129,18 @@ impl Converter<'_, '_, '_> {
         let params = std::iter::once(at.clone()).chain(parts.carry.iter().cloned()).collect();
         let lambda = self.context.copy_lambda(&Lambda { params, results: Vec::new(), body: parts.body.clone() });
         let (at, carry) = lambda.params.split_first()?;
+        if carry.is_empty() && !parts.emits.is_empty() {
+            return self.refuse(span, "a loop that carries nothing and collects values, and whose bound is not a constant");
+        }
         if carry.is_empty() {
             self.checks(at.var, &numbers, &lambda.body, &count, span)?;
             return Some(parts.counted.then(|| integer(count)).into_iter().collect());
         }
         let init = self.atoms(&parts.initial, span)?;
-        let (carried, states) = self.folded(carry, init, vec![(at.var, numbers)], &lambda.body, &count, span)?;
-        let last = self.bound(index(states, vec![integer(count.clone())], Reads::InRange));
+        let made = self.folded(carry, init, vec![(at.var, numbers)], &lambda.body, &count, span)?;
+        let last = self.bound(index(made.states, vec![integer(count.clone())], Reads::InRange));
         let trips = parts.counted.then(|| integer(count));
-        Some(carried.parts(&last).into_iter().chain(trips).collect())
+        Some(made.carried.parts(&last).into_iter().chain(trips).chain(made.emitted).collect())
     }
 
     /// A loop that carries nothing: only what it checks is left of it.
@@ -166,7 +155,7 @@ impl Converter<'_, '_, '_> {
         results.map(|_| ())
     }
 
-    /// All states of a fold whose step is a block over these variables.
+    /// All states of a fold whose step is a block over these variables, and the arrays of what the block gives beside the next state.
     fn folded(
         &mut self,
         states: &[Binder],
@@ -175,7 +164,7 @@ impl Converter<'_, '_, '_> {
         body: &Block,
         count: &Atom,
         span: Span,
-    ) -> Option<(Carried, Tree)> {
+    ) -> Option<Folded> {
         let first = init.first()?.clone();
         if init.iter().any(|part| part.prim != first.prim || part.shape != first.shape) {
             return self.refuse(span, "a fold that carries values of different types or shapes");
@@ -196,23 +185,54 @@ impl Converter<'_, '_, '_> {
         }
         let around = std::mem::take(&mut self.lets);
         self.around.push(count.clone());
+        let is_step = std::mem::replace(&mut self.is_step, true);
         let results = self.block(body, span);
+        self.is_step = is_step;
         self.around.pop();
         let lets = std::mem::replace(&mut self.lets, around);
         let results = results?;
-        if results.iter().any(|result| result.prim != first.prim || result.shape != first.shape) {
+        if results.iter().take(carried.count).any(|result| result.prim != first.prim || result.shape != first.shape) {
             return self.refuse(span, "a fold whose state changes its shape");
         }
-        let next = carried.packed(results)?;
-        let body = lets.into_iter().rev().fold(next, |body, (name, value)| bind(name, value, body));
-        if body.free().iter().any(|name| *name != state && !row_variables.iter().any(|(row, _)| row == name)) {
-            return self
-                .refuse(span, "a fold that is not closed: its step uses variables from around it that depend on the inputs");
-        }
-        let states = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
-        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
-        let step = Step { names, state, rows: row_variables, bindings, body, gives, is_backward: false };
         let arrays = rows.into_iter().map(|(_, array)| array).collect();
-        Some((carried, fold(states, Rc::new(step), init, arrays)))
+        let step = OpenStep { state, rows: row_variables, arrays, lets, results };
+        let mut step = self.closed(step, count, span)?;
+        let emitted = step.results.split_off(carried.count);
+        let next = carried.packed(step.results.clone())?;
+        let body = step.lets.iter().rev().fold(next, |body, (name, value)| bind(*name, Rc::clone(value), body));
+        let size = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
+        let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
+        let made = Step { names, state, rows: step.rows.clone(), bindings, body, gives, is_backward: false };
+        let all = fold(size, Rc::new(made), init, step.arrays.clone());
+        let all = self.bound(all);
+        let emitted = self.emitted(&mut step, &carried, emitted, &all, count);
+        Some(Folded { carried, states: all, emitted })
+    }
+
+    /// What a step gives for each row, as arrays. Often that is the next state.
+    fn emitted(&mut self, step: &mut OpenStep, carried: &Carried, wanted: Vec<Tree>, states: &Tree, count: &Atom) -> Vec<Tree> {
+        let is_next = |tree: &Tree| {
+            let same = |next: &Tree| matches!((&next.term, &tree.term), (Term::Var(next), Term::Var(name)) if next == name);
+            step.results.iter().position(same)
+        };
+        let places: Vec<Option<usize>> = wanted.iter().map(is_next).collect();
+        let others: Vec<Tree> = wanted.into_iter().zip(&places).filter(|(_, at)| at.is_none()).map(|(tree, _)| tree).collect();
+        let mut others = self.for_all_rows(step, &others, Some(states), count).into_iter();
+        let array = |at: Option<usize>| match at {
+            Some(at) => Some(self.states_after(carried, at, states, count)),
+            None => others.next(),
+        };
+        places.into_iter().filter_map(array).collect()
+    }
+
+    /// A part of each state but the first.
+    fn states_after(&mut self, carried: &Carried, at: usize, states: &Tree, count: &Atom) -> Tree {
+        let param = self.names.fresh();
+        let one = integer(Atom::i64(1));
+        let next = elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64)), vec![index_var(param), one]);
+        let part = (carried.count > 1).then(|| integer(Atom::i64(at as i64)));
+        let indices: Vec<Tree> = std::iter::once(next).chain(part).collect();
+        let shape = with_extent(count.clone(), &states.shape[indices.len()..]);
+        gather(shape, Rc::clone(states), IndexFunction { params: vec![param], indices }, Reads::InRange)
     }
 }

@@ -3,6 +3,7 @@
 //! What depends on no input is no part of the term. It stays Core, ahead of the derivative, and the term mentions its values; among
 //! them are all sizes. What has no place in a language of static shapes is refused, with its place in the program.
 
+mod closing;
 mod folds;
 mod views;
 
@@ -35,6 +36,8 @@ pub(super) struct Converter<'c, 'p, 'n> {
     around: Vec<Atom>,
     /// Whether a condition decides if this is wanted.
     conditional: bool,
+    /// Whether this is the step of a fold, outside of any build in it.
+    is_step: bool,
     /// The functions that are being written out.
     open: Vec<FunctionId>,
     /// How often this is written out because of loops.
@@ -58,6 +61,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             lets,
             around: Vec::new(),
             conditional: false,
+            is_step: false,
             open,
             unrolled: 1,
         }
@@ -269,6 +273,10 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 let trees = self.histogram(space, dest, *rank, body, span)?;
                 return self.name_all(&statement.binders, trees);
             }
+            Op::Scatter { space, dest, rank, body } if views::are_distinct(space, *rank, body) => {
+                let trees = self.scatter(space, dest, *rank, body, span)?;
+                return self.name_all(&statement.binders, trees);
+            }
             Op::Reduce { space, op, neutral, body, .. } => {
                 let trees = match folds::extreme(op) {
                     Some(op) => vec![self.extreme(op, space, neutral, body, span)?],
@@ -417,7 +425,9 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         let around = std::mem::take(&mut self.lets);
         let outside = self.around.len();
         self.around.extend(axes.iter().map(|(_, count)| count.clone()));
+        let is_step = std::mem::replace(&mut self.is_step, false);
         let results = self.block(body, span);
+        self.is_step = is_step;
         self.around.truncate(outside);
         let lets = std::mem::replace(&mut self.lets, around);
         Some(self.arrays(axes, lets, results?))
@@ -548,7 +558,7 @@ fn cannot_fail(op: PrimOp, args: &[Atom]) -> bool {
 fn outside(op: &Op) -> &'static str {
     match op {
         Op::Hist { .. } => "a histogram that does not add",
-        Op::Scatter { .. } => "a scatter",
+        Op::Scatter { .. } => "a scatter that may write twice to one place",
         Op::Reshape { .. } => "a reshaping inside a parallel form or a branch",
         Op::ArrayLiteral { .. } => "an empty array literal inside a parallel form",
         Op::Construct { .. } | Op::Match { .. } => "a sum type",

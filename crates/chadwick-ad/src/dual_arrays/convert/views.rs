@@ -1,12 +1,21 @@
-//! Slices, which are gathers, and updates, which overwrite a part of an array.
+//! Slices, which are gathers, and updates and scatters to different places, which overwrite a part of an array.
 
-use super::super::term::{Elementwise, IndexFunction, Shape, Tree, elementwise, gather, index_var, overwrite};
+use super::super::term::{
+    Elementwise, IndexFunction, Name, Reads, Shape, Tree, elementwise, gather, index, index_var, iota, overwrite,
+};
 use super::Converter;
-use chadwick_core::{Atom, BinaryOp, CompareOp, Const, MessagePart, Op, Prim, PrimOp, SliceDim};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, MessagePart, Op, Prim, PrimOp, SliceDim, Var};
 use chadwick_source::Span;
+use std::rc::Rc;
 
 fn arithmetic(op: BinaryOp, left: Tree, right: Tree) -> Tree {
     elementwise(Elementwise::Prim(PrimOp::Binary(op, Prim::I64)), vec![left, right])
+}
+
+/// Whether the points of a scatter are seen to go to different places: each index of a point is an index of its place.
+pub(super) fn are_distinct(space: &[Axis], rank: usize, body: &Block) -> bool {
+    let places = &body.results[..rank.min(body.results.len())];
+    space.iter().all(|axis| axis.size == Atom::i64(1) || places.contains(&Atom::Var(axis.var)))
 }
 
 impl Converter<'_, '_, '_> {
@@ -45,25 +54,50 @@ impl Converter<'_, '_, '_> {
     pub(super) fn update(&mut self, array: &Atom, dims: &[SliceDim], value: &Atom, span: Span) -> Option<Tree> {
         let (old, new) = (self.atom(array, span)?, self.atom(value, span)?);
         let is_total = self.conditional;
+        let (mut at, _) = self.places(dims, span)?;
         if !is_total {
-            for (dim, extent) in dims.iter().zip(&old.shape) {
-                match dim {
-                    SliceDim::Index(place) => self.require_in_range(place, extent, span)?,
-                    SliceDim::Range { start, count, stride: Atom::Const(Const::I64(stride)) } if *stride != 0 => {
-                        self.require_range_in_range(start, count, *stride, extent, span)?;
-                    }
-                    SliceDim::Range { .. } => return self.refuse(span, "an update with a stride that is not a constant"),
+            for ((dim, extent), place) in dims.iter().zip(&old.shape).zip(&mut at.indices) {
+                if self.is_known_ahead(dim) {
+                    self.require_dim_in_range(dim, extent, span)?;
+                    continue;
                 }
+                if matches!(dim, SliceDim::Range { .. }) {
+                    return self.refuse(span, "an update of a range that is computed from the inputs or inside a parallel form");
+                }
+                if self.is_step {
+                    return self.refuse(span, "an update at a place that changes in a fold, which keeps all its states");
+                }
+                *place = self.checked(place, extent);
             }
         }
-        let (at, _) = self.places(dims, span)?;
         Some(overwrite(old, at, new, is_total))
     }
 
-    fn require_in_range(&mut self, place: &Atom, extent: &Atom, span: Span) -> Option<()> {
-        if matches!(place, Atom::Var(var) if !self.is_plain(*var)) {
-            return self.refuse(span, "an update at a place that is computed from the inputs or inside a parallel form");
+    /// Whether a place depends on no input and on no index, so that it can be checked before anything is computed.
+    fn is_known_ahead(&self, dim: &SliceDim) -> bool {
+        match dim {
+            SliceDim::Index(place) => self.is_plain_atom(Some(place)),
+            SliceDim::Range { start, count, stride } => [start, count, stride].iter().all(|atom| self.is_plain_atom(Some(atom))),
         }
+    }
+
+    /// The same place, which is read from `0, 1, ..`: that fails as a read there would.
+    fn checked(&mut self, place: &Tree, extent: &Atom) -> Tree {
+        let all = self.bound(iota(extent.clone()));
+        index(all, vec![Rc::clone(place)], self.reads())
+    }
+
+    fn require_dim_in_range(&mut self, dim: &SliceDim, extent: &Atom, span: Span) -> Option<()> {
+        match dim {
+            SliceDim::Index(place) => self.require_in_range(place, extent, span),
+            SliceDim::Range { start, count, stride: Atom::Const(Const::I64(stride)) } if *stride != 0 => {
+                self.require_range_in_range(start, count, *stride, extent, span)
+            }
+            SliceDim::Range { .. } => self.refuse(span, "an update with a stride that is not a constant"),
+        }
+    }
+
+    fn require_in_range(&mut self, place: &Atom, extent: &Atom, span: Span) -> Option<()> {
         let compare = |op, left, right| (PrimOp::Compare(op, Prim::I64), vec![left, right]);
         let (low, high) =
             (compare(CompareOp::LessEqual, Atom::i64(0), place.clone()), compare(CompareOp::Less, place.clone(), extent.clone()));
@@ -81,23 +115,38 @@ impl Converter<'_, '_, '_> {
 
     /// The first and the last place, if there is any.
     fn require_range_in_range(&mut self, start: &Atom, count: &Atom, stride: i64, extent: &Atom, span: Span) -> Option<()> {
-        let all_plain = [start, count].into_iter().all(|atom| !matches!(atom, Atom::Var(var) if !self.is_plain(*var)));
-        if !all_plain {
-            return self.refuse(span, "an update at a place that is computed from the inputs or inside a parallel form");
-        }
         // Of no elements, any place will do.
         let is_empty = self.context.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![count.clone(), Atom::i64(0)], span);
         let steps = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), span);
         let way = self.context.i64_op(BinaryOp::Mul, steps, Atom::i64(stride), span);
         let last = self.context.i64_op(BinaryOp::Add, start.clone(), way, span);
         for place in [start.clone(), last] {
-            let block = |atom: Atom| chadwick_core::Block { statements: Vec::new(), results: vec![atom] };
+            let block = |atom: Atom| Block { statements: Vec::new(), results: vec![atom] };
             let op = Op::If { condition: is_empty.clone(), then: block(Atom::i64(0)), otherwise: block(place) };
             let place = self.context.emit_one(op, span);
             let room = self.context.i64_op(BinaryOp::Max, extent.clone(), Atom::i64(1), span);
             self.require_in_range(&place, &room, span)?;
         }
         Some(())
+    }
+
+    /// A scatter to different places overwrites them; what is out of range is left out.
+    pub(super) fn scatter(&mut self, space: &[Axis], dest: &[Atom], rank: usize, body: &Block, span: Span) -> Option<Vec<Tree>> {
+        let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
+        let made: Vec<Tree> = self.build(space, body, span)?.into_iter().map(|tree| self.bound(tree)).collect();
+        let (places, values) = made.split_at(rank.min(made.len()));
+        let mut results = Vec::new();
+        for (dest, value) in self.atoms(dest, span)?.into_iter().zip(values) {
+            let params: Vec<Name> = axes.iter().map(|_| self.names.fresh()).collect();
+            let at: Vec<Tree> = params.iter().map(|param| index_var(*param)).collect();
+            let own = |result: &Atom| axes.iter().position(|axis| *result == Atom::Var(*axis)).map(|axis| Rc::clone(&at[axis]));
+            let place = |(place, result): (&Tree, &Atom)| {
+                own(result).unwrap_or_else(|| index(Rc::clone(place), at.clone(), Reads::InRange))
+            };
+            let indices = places.iter().zip(&body.results).map(place).collect();
+            results.push(overwrite(dest, IndexFunction { params, indices }, Rc::clone(value), true));
+        }
+        Some(results)
     }
 
     /// Emits a check that is made ahead of all that is computed here; where a build around has no elements it always holds.

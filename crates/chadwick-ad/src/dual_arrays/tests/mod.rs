@@ -2,6 +2,7 @@
 
 mod generate;
 mod random;
+mod shapes;
 mod worked;
 
 /// Whether numbers agree, as far as those of different engines should.

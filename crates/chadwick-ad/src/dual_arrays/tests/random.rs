@@ -13,7 +13,7 @@ use chadwick_core::{Const, Prim};
 use chadwick_generate::Random;
 
 /// How many programs, unless the environment says otherwise.
-fn programs() -> u64 {
+pub(super) fn programs() -> u64 {
     std::env::var("CHADWICK_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(300)
 }
 
