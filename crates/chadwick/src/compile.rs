@@ -270,10 +270,11 @@ pub fn advance_observed(
         report = chadwick_ad::expand_with_report(program, mode)?;
         observe("derivatives", started.elapsed());
         verified(program, "derivatives")?;
-        // Where reverse mode makes functions, a derivative around another one waits until they are data.
+        // Where reverse mode makes functions, a derivative around another one waits until they are data, and is prepared again.
         while chadwick_ad::has_derivatives(program) {
             chadwick_opt::defunctionalise(program);
             verified(program, "defunctionalise")?;
+            run(program, chadwick_opt::PREPARE, observe)?;
             chadwick_ad::expand_with_report(program, mode)?;
             verified(program, "derivatives")?;
         }
