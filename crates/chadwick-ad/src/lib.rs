@@ -25,7 +25,7 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use chad::{Cotangents, Definition};
+pub use chad::{Cotangents, Definition, Elements};
 pub use dual::Rung;
 pub use engine::ReverseMode;
 pub use expand::{expand, expand_with_report, has_derivatives};

@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{Cotangents, Definition, ReverseMode, Rung, linear_maps};
+pub use chadwick_ad::{Cotangents, Definition, Elements, ReverseMode, Rung, linear_maps};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -151,6 +151,9 @@ impl Engine {
             Engine::Chad(Definition::Simplified) => String::from("chad:simplified"),
             Engine::Chad(Definition::Dependencies) => String::from("chad:dependencies"),
             Engine::Chad(Definition::Provenance) => String::from("chad:provenance"),
+            Engine::Chad(Definition::Over(Elements::Truths)) => String::from("chad:truths"),
+            Engine::Chad(Definition::Over(Elements::Lineage)) => String::from("chad:lineage"),
+            Engine::Chad(Definition::Over(Elements::Costs)) => String::from("chad:costs"),
             Engine::ChadEfficient(Cotangents::InArray) => String::from("chad-efficient"),
             Engine::ChadEfficient(Cotangents::InMap) => String::from("chad-efficient:map"),
             Engine::ChadEfficient(Cotangents::InTasks) => String::from("chad-efficient:parallel"),
