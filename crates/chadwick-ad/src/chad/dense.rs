@@ -3,10 +3,8 @@
 //! each of their parts.
 
 use super::Direction;
-use super::meaning::{
-    BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_functions, has_numbers,
-    sizeless,
-};
+use super::copowers;
+use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_functions, has_numbers, sizeless};
 use super::monoids::{Change, Monoid};
 use super::semirings::{Semiring, is_on_numbers};
 use crate::context::{Applied, Context};
@@ -152,11 +150,8 @@ impl Dense {
         self.bags.insert(ty.clone(), made);
         let mut pair: Vec<Type> = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         pair.extend(self.carrying(context, &function.results));
-        let bag = Type::Named(made);
-        let constructor = |name: &str, payload| Constructor { name: Name::from(name), payload };
-        context.b.program_mut().types[made.0 as usize].constructors =
-            vec![constructor("none", Vec::new()), constructor("one", pair), constructor("both", vec![bag.clone(), bag.clone()])];
-        bag
+        copowers::define(context, made, pair);
+        Type::Named(made)
     }
 
     /// The zeros or sums of a sum type's values are made by a function.
@@ -351,7 +346,7 @@ impl Meaning for Dense {
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
-                context.construct(&bag, BAG_NONE, Vec::new(), span).swap_remove(0)
+                copowers::empty(context, &bag, span)
             }
             _ => {
                 let function = self.zero_function(context, &sizeless(ty), span);
@@ -389,7 +384,7 @@ impl Meaning for Dense {
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
-                context.construct(&bag, BAG_BOTH, vec![left, right], span).swap_remove(0)
+                copowers::sum(context, &bag, left, right, span)
             }
             _ => {
                 let function = self.sum_function(context, &sizeless(ty), span);
@@ -489,7 +484,7 @@ impl Meaning for Dense {
 
     fn called(&mut self, context: &mut Context, ty: &Type, args: Vec<Atom>, cotangents: Vec<Atom>, span: Span) -> Atom {
         let bag = self.mapped(context, ty, Side::Cotangent);
-        context.construct(&bag, BAG_ONE, [args, cotangents].concat(), span).swap_remove(0)
+        copowers::one(context, &bag, [args, cotangents].concat(), span)
     }
 
     fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {

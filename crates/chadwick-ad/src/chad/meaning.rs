@@ -262,8 +262,3 @@ pub fn sizeless(ty: &Type) -> Type {
         other => other,
     }
 }
-
-/// The constructors of the cotangents of functions: bags of calls.
-pub const BAG_NONE: u32 = 0;
-pub const BAG_ONE: u32 = 1;
-pub const BAG_BOTH: u32 = 2;

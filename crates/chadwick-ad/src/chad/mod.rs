@@ -17,6 +17,7 @@ mod backpropagators;
 mod bags;
 mod calls;
 mod control;
+mod copowers;
 mod dense;
 mod environment;
 mod functions;
