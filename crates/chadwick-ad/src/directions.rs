@@ -25,10 +25,7 @@ impl Expander<'_> {
                 Op::Differentiate(parts) if self.is_split(parts.mode) && is_fixed(parts, &inside) => {
                     match self.prepared(parts, statement.span) {
                         Some(Prepared::Ready(parts)) => self.many_directions(statement, &parts, space, &mut in_front),
-                        Some(Prepared::Waits(parts)) => {
-                            let op = Op::Differentiate(Box::new(parts));
-                            self.context.push_statement(Statement { op, ..statement.clone() });
-                        }
+                        Some(Prepared::Waits(parts)) => self.leave(statement, parts),
                         None => {}
                     }
                 }

@@ -4,7 +4,7 @@ use crate::context::{Context, with_axis};
 use crate::dependencies::Beside;
 use crate::engine::{ReverseEngine, ReverseMode};
 use crate::forward::{Forward, ForwardFunctions};
-use crate::report::Report;
+use crate::report::{Picked, Refusal, Report};
 use crate::reverse::{Reverse, ReverseFunctions};
 use crate::split::{Split, SplitFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
@@ -18,6 +18,15 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
 
 /// The same, and what reverse mode decided on the way.
 pub fn expand_with_report(program: &mut Program, mode: ReverseMode) -> Result<Report, Vec<Diagnostic>> {
+    expand_by(program, mode, false)
+}
+
+/// The same by fast CHAD; operators for which there can be no code are left to the interpreter, and the report says why.
+pub fn expand_where_possible(program: &mut Program) -> Result<Report, Vec<Diagnostic>> {
+    expand_by(program, ReverseMode::ChadFast, true)
+}
+
+fn expand_by(program: &mut Program, mode: ReverseMode, leaves: bool) -> Result<Report, Vec<Diagnostic>> {
     let count = program.functions.len();
     let mut expander = Expander {
         context: Context::new(program),
@@ -27,12 +36,15 @@ pub fn expand_with_report(program: &mut Program, mode: ReverseMode) -> Result<Re
         engine: mode.engine(),
         states: FxHashMap::default(),
         expanded: FxHashSet::default(),
+        leaves,
+        derivatives: Vec::new(),
     };
     for function in 0..count {
         expander.function(FunctionId(function as u32), Span::default());
     }
+    let derivatives = expander.derivatives;
     let Context { errors, notes, .. } = expander.context;
-    if errors.is_empty() { Ok(Report::new(notes)) } else { Err(errors) }
+    if errors.is_empty() { Ok(Report::new(notes, derivatives)) } else { Err(errors) }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -58,6 +70,10 @@ pub(crate) struct Expander<'p> {
     states: FxHashMap<FunctionId, State>,
     /// Functions that had derivatives inside.
     expanded: FxHashSet<FunctionId>,
+    /// Whether operators that cannot be expanded are left standing.
+    leaves: bool,
+    /// What became of each operator.
+    derivatives: Vec<Picked>,
 }
 
 impl<'p> Expander<'p> {
@@ -112,7 +128,7 @@ impl<'p> Expander<'p> {
         }
         let active = self.expand_active_calls(&parts, span);
         if !self.context.errors.is_empty() {
-            return None;
+            return self.leaves.then_some(Prepared::Waits(parts));
         }
         let takes_functions = self.takes_functions(parts.mode);
         let functions = &self.context.program().functions;
@@ -148,12 +164,10 @@ impl<'p> Expander<'p> {
         let span = statement.span;
         let parts = match self.prepared(parts, span) {
             Some(Prepared::Ready(parts)) => parts,
-            Some(Prepared::Waits(parts)) => {
-                self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
-                return;
-            }
+            Some(Prepared::Waits(parts)) => return self.leave(statement, parts),
             None => return,
         };
+        self.derivatives.push(Picked { span, mode: parts.mode, left: None });
         match parts.mode {
             Mode::Jvp => {
                 let values = self.jvp(&parts, span);
@@ -167,6 +181,21 @@ impl<'p> Expander<'p> {
             Mode::Mjp => self.mjp(statement, &parts),
             Mode::Dependencies => self.dependencies(statement, &parts),
         }
+    }
+
+    /// Leaves an operator standing: it waits, or there can be no code for it.
+    pub(crate) fn leave(&mut self, statement: &Statement, parts: Differentiate) {
+        if self.leaves {
+            let refusals = std::mem::take(&mut self.context.errors);
+            let refusal = refusals.into_iter().next().map(|error| Refusal { message: error.message, span: error.primary.span });
+            let inside = || Refusal {
+                message: String::from("its function has a derivative that is left to the interpreter"),
+                span: statement.span,
+            };
+            let left = Some(refusal.unwrap_or_else(inside));
+            self.derivatives.push(Picked { span: statement.span, mode: parts.mode, left });
+        }
+        self.context.push_statement(Statement { op: Op::Differentiate(Box::new(parts)), ..statement.clone() });
     }
 
     /// Expands the functions through which the derivative flows, and returns them; the others are only called.

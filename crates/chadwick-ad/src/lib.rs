@@ -25,9 +25,9 @@ mod split;
 mod tape;
 
 pub use activity::check_derivatives;
-pub use chad::{Cotangents, Definition};
+pub use chad::{Cotangents, Definition, Elements};
 pub use dual::Rung;
 pub use engine::ReverseMode;
-pub use expand::{expand, expand_with_report, has_derivatives};
-pub use report::{Note, NoteKind, Report};
+pub use expand::{expand, expand_where_possible, expand_with_report, has_derivatives};
+pub use report::{Note, NoteKind, Picked, Refusal, Report};
 pub use saved::{SavedValue, saved_values};

@@ -1,5 +1,6 @@
 //! What reverse mode decided on the way, for people who want to know.
 
+use chadwick_core::Mode;
 use chadwick_source::Span;
 
 /// A decision about an expression of the source.
@@ -29,16 +30,35 @@ impl NoteKind {
     }
 }
 
+/// What became of a derivative operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picked {
+    pub span: Span,
+    pub mode: Mode,
+    /// Why it is left to the interpreter, if it is.
+    pub left: Option<Refusal>,
+}
+
+/// Why there is no code for a derivative, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub message: String,
+    pub span: Span,
+}
+
 /// The decisions of one run, in the order of the source, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub notes: Vec<Note>,
+    pub derivatives: Vec<Picked>,
 }
 
 impl Report {
-    pub(crate) fn new(mut notes: Vec<Note>) -> Self {
+    pub(crate) fn new(mut notes: Vec<Note>, mut derivatives: Vec<Picked>) -> Self {
         notes.sort_unstable();
         notes.dedup();
-        Report { notes }
+        derivatives.sort_by_key(|picked| picked.span);
+        derivatives.dedup();
+        Report { notes, derivatives }
     }
 }

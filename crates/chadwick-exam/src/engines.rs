@@ -2,7 +2,7 @@
 
 use crate::families::Family;
 use crate::growth::Factor;
-use chadwick::compile::{Cotangents, Definition, Engine, Rung};
+use chadwick::compile::{Cotangents, Definition, Elements, Engine, Rung};
 
 /// An engine for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,9 @@ pub fn describe(engine: Engine) -> Description {
                 Definition::Simplified => "the same, simplified as in the paper",
                 Definition::Dependencies => "the same over truth values: what depends on what",
                 Definition::Provenance => "the same over sets of labels: which results an input matters for",
+                Definition::Over(Elements::Truths) => "the same over the Boolean semiring, primal numbers too",
+                Definition::Over(Elements::Lineage) => "the same over the semiring of lineage: what a number was made from",
+                Definition::Over(Elements::Costs) => "the same over the tropical semiring: least costs",
             };
             row("Vákár and Smeding", about, OF_UNKNOWN_ORDER, DEFINITION)
         }

@@ -1,6 +1,6 @@
 //! From source text to Core: the front half of the pipeline, as a list of stages.
 
-pub use chadwick_ad::{Cotangents, Definition, ReverseMode, Rung, linear_maps};
+pub use chadwick_ad::{Cotangents, Definition, Elements, ReverseMode, Rung, linear_maps};
 
 use chadwick_core as core;
 use chadwick_source::{Diagnostic, FileId, SourceMap, Span};
@@ -151,6 +151,9 @@ impl Engine {
             Engine::Chad(Definition::Simplified) => String::from("chad:simplified"),
             Engine::Chad(Definition::Dependencies) => String::from("chad:dependencies"),
             Engine::Chad(Definition::Provenance) => String::from("chad:provenance"),
+            Engine::Chad(Definition::Over(Elements::Truths)) => String::from("chad:truths"),
+            Engine::Chad(Definition::Over(Elements::Lineage)) => String::from("chad:lineage"),
+            Engine::Chad(Definition::Over(Elements::Costs)) => String::from("chad:costs"),
             Engine::ChadEfficient(Cotangents::InArray) => String::from("chad-efficient"),
             Engine::ChadEfficient(Cotangents::InMap) => String::from("chad-efficient:map"),
             Engine::ChadEfficient(Cotangents::InTasks) => String::from("chad-efficient:parallel"),
@@ -232,6 +235,16 @@ pub fn differentiate(program: &mut core::Program, engine: Engine) -> Result<(), 
     }
 }
 
+/// Replaces derivative operators by fast CHAD where it can; the others are left to the interpreter, and the report says why.
+pub fn differentiate_where_possible(program: &mut core::Program) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    advance_where_possible(program, Stage::Optimise)
+}
+
+/// The same up to a stage.
+pub fn advance_where_possible(program: &mut core::Program, stage: Stage) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    advance_by(program, ReverseMode::ChadFast, stage, true, &mut |_, _| {})
+}
+
 /// Takes a lowered program to a later stage.
 pub fn advance(program: &mut core::Program, mode: ReverseMode, stage: Stage) -> Result<(), Vec<Diagnostic>> {
     advance_with_report(program, mode, stage).map(|_| ())
@@ -253,6 +266,16 @@ pub fn advance_observed(
     stage: Stage,
     observe: &mut dyn FnMut(&str, Duration),
 ) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
+    advance_by(program, mode, stage, false, observe)
+}
+
+fn advance_by(
+    program: &mut core::Program,
+    mode: ReverseMode,
+    stage: Stage,
+    leaves_to_interpreter: bool,
+    observe: &mut dyn FnMut(&str, Duration),
+) -> Result<chadwick_ad::Report, Vec<Diagnostic>> {
     let mut report = chadwick_ad::Report::default();
     let keeps_functions = mode.keeps_functions(program);
     if stage >= Stage::FirstOrder && !keeps_functions {
@@ -267,13 +290,17 @@ pub fn advance_observed(
     }
     if stage >= Stage::Derivatives {
         let started = Instant::now();
-        report = chadwick_ad::expand_with_report(program, mode)?;
+        report = match leaves_to_interpreter {
+            true => chadwick_ad::expand_where_possible(program)?,
+            false => chadwick_ad::expand_with_report(program, mode)?,
+        };
         observe("derivatives", started.elapsed());
         verified(program, "derivatives")?;
-        // Where reverse mode makes functions, a derivative around another one waits until they are data.
-        while chadwick_ad::has_derivatives(program) {
+        // Where reverse mode makes functions, a derivative around another one waits until they are data, and is prepared again.
+        while !leaves_to_interpreter && chadwick_ad::has_derivatives(program) {
             chadwick_opt::defunctionalise(program);
             verified(program, "defunctionalise")?;
+            run(program, chadwick_opt::PREPARE, observe)?;
             chadwick_ad::expand_with_report(program, mode)?;
             verified(program, "derivatives")?;
         }

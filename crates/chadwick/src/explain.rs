@@ -1,12 +1,12 @@
 //! The derivative of an entry point, explained: its Core, what it keeps for the reverse pass and why, what it makes again, and where it
 //! leaves the fragment in which a gradient costs a constant times the function.
 
-use crate::compile::{self, Stage};
+use crate::compile::{self, Engine, Stage};
 use crate::derivative;
 use crate::error::{Error, Result};
 use crate::function::Function;
 use crate::program::{Choice, with_deep_stack};
-use chadwick_ad::{Note, NoteKind, Report};
+use chadwick_ad::{Note, NoteKind, Picked, Refusal, Report};
 use chadwick_core as core;
 use chadwick_core::{Block, Mode, Op, Type};
 use chadwick_source::{Diagnostic, SourceMap, Span};
@@ -19,6 +19,8 @@ pub struct Explanation {
     pub mode: Mode,
     /// What differentiates, and why.
     pub engine: Choice,
+    /// The same for each derivative that the entry point and what it calls have inside.
+    pub inside: Vec<(Span, Choice)>,
     /// The arguments by which is differentiated.
     pub by: Vec<String>,
     pub stage: Stage,
@@ -80,18 +82,36 @@ impl Function {
         let primal = program.entries.get(self.entry).map_or(0, |entry| entry.results.iter().map(|one| one.types.len()).sum());
         derivative::with_derivative(&mut program, self.entry, &wrt, mode)
             .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
+        let entry = program.entries.first().and_then(|entry| program.functions.get(entry.function.0 as usize));
+        let span = entry.map_or(Span::default(), |function| function.span);
         let mut at_stage = program.clone();
         let mut notation = None;
+        let engine = self.program.inner.engine;
         let advanced = with_deep_stack(|| {
-            let mode = self.program.inner.engine.reverse_mode();
+            let mode = engine.reverse_mode();
             let mut prepared = program.clone();
             compile::advance(&mut prepared, mode, Stage::Prepare)?;
             notation = mode.in_notation(&prepared);
-            compile::advance(&mut at_stage, mode, stage)?;
-            compile::advance_with_report(&mut program, mode, Stage::Optimise)
+            if engine == Engine::Auto && stage >= Stage::Derivatives {
+                compile::advance_where_possible(&mut at_stage, stage)?;
+            } else {
+                compile::advance(&mut at_stage, mode, stage)?;
+            }
+            match engine {
+                Engine::Auto => compile::differentiate_where_possible(&mut program),
+                _ => compile::advance_with_report(&mut program, mode, Stage::Optimise),
+            }
         });
         let report = advanced.map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
         let is_own = |span: Span| is_own(&map, span);
+        let choice = |picked: &Picked| match &picked.left {
+            Some(refusal) => Choice { engine: Engine::Builtin, reason: refusal_text(refusal, &map) },
+            None => Choice::for_code(engine),
+        };
+        let (whole, inside): (Vec<&Picked>, Vec<&Picked>) = report.derivatives.iter().partition(|picked| picked.span == span);
+        let own = whole.first().map_or_else(|| Choice::for_code(engine), |picked| choice(picked));
+        let inside =
+            inside.into_iter().filter(|picked| is_own(picked.span)).map(|picked| (picked.span, choice(picked))).collect();
         let mut accumulated = Vec::new();
         program.functions.iter().for_each(|function| accumulators(&function.body, 0, Span::default(), &is_own, &mut accumulated));
         accumulated.sort_unstable();
@@ -99,7 +119,8 @@ impl Function {
         Ok(Explanation {
             entry: self.name().to_owned(),
             mode,
-            engine: Choice::for_code(self.program.inner.engine),
+            engine: own,
+            inside,
             by: self.wrt_names()?,
             stage,
             core: core::text::print(&at_stage),
@@ -112,6 +133,10 @@ impl Function {
             map,
         })
     }
+}
+
+fn refusal_text(refusal: &Refusal, map: &SourceMap) -> String {
+    format!("{} ({})", refusal.message, map.position(refusal.span))
 }
 
 fn is_own(map: &SourceMap, span: Span) -> bool {
@@ -256,6 +281,10 @@ impl Explanation {
             return writeln!(out, "forward mode keeps nothing");
         }
         writeln!(out, "reverse mode by `{}`: {}", self.engine.engine.name(), self.engine.reason)?;
+        for (span, choice) in &self.inside {
+            let place = self.map.position(*span);
+            writeln!(out, "the derivative at {place} by `{}`: {}", choice.engine.name(), choice.reason)?;
+        }
         if self.kept_by_functions {
             let by = self.by.join(", ");
             return writeln!(out, "what the reverse pass of `{}` by {by} needs is kept by the functions that do it", self.entry);

@@ -327,7 +327,7 @@ impl Program {
         self.inner.ready.get().unwrap_or(self)
     }
 
-    /// A program that no engine makes code of, for a reason: the interpreter runs it, with a warning.
+    /// A program that cannot be all code, for a reason: the interpreter runs it, with a warning. Of its derivatives those are code that can be.
     fn interpreted(&self, lowered: Rc<core::Program>, refusal: &Error) -> Program {
         let map = Arc::clone(&self.inner.map);
         let (engine, backend) = (compile::Engine::Builtin, Backend::Interpreter);
@@ -341,7 +341,12 @@ impl Program {
         }
         let place = refusal.place().map_or_else(String::new, |place| format!(" ({place})"));
         let choice = Choice { engine, reason: format!("{}{place}", refusal.message()) };
-        Program::assemble(Parts { core: Rc::clone(&lowered), lowered, map, warnings, engine, choice, backend, native: None })
+        let mut core = (*lowered).clone();
+        let core = match with_deep_stack(|| compile::differentiate_where_possible(&mut core)) {
+            Ok(_) => Rc::new(core),
+            Err(_) => Rc::clone(&lowered),
+        };
+        Program::assemble(Parts { core, lowered, map, warnings, engine, choice, backend, native: None })
     }
 
     /// The C text of the program, if it runs natively.

@@ -3,37 +3,36 @@
 //! each of their parts.
 
 use super::Direction;
-use super::meaning::{
-    BAG_BOTH, BAG_NONE, BAG_ONE, Field, Meaning, State, Variable, Whole, has_cotangent, has_functions, sizeless,
-};
-use super::monoids::Monoid;
+use super::copowers;
+use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_functions, has_numbers, sizeless};
+use super::monoids::{Change, Monoid};
+use super::semirings::{Semiring, is_on_numbers};
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
     Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, Lambda,
-    MessagePart, Op, Prim, PrimOp, SliceDim, Type, TypeDefinition, TypeId,
+    MessagePart, Op, Prim, PrimOp, Program, SliceDim, Type, TypeDefinition, TypeId,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub struct Dense {
-    /// What the cotangents of numbers are; numbers of the same type if nothing else.
-    monoid: Option<&'static Monoid>,
+    /// What the cotangents of numbers are, and the numbers themselves if it is a semiring; numbers of the same type if nothing else.
+    pub(super) monoid: Option<&'static Monoid>,
     direction: Direction,
     primal_types: FxHashMap<TypeId, TypeId>,
     cotangent_types: FxHashMap<TypeId, TypeId>,
     bags: FxHashMap<Type, TypeId>,
     zeros: FxHashMap<Type, FunctionId>,
     sums: FxHashMap<Type, FunctionId>,
-    pub(super) to_elements: FxHashMap<Type, FunctionId>,
-    pub(super) to_numbers: FxHashMap<Type, FunctionId>,
+    pub(super) changes: FxHashMap<(Change, Type), FunctionId>,
 }
 
 /// Which of the two type maps.
-#[derive(Clone, Copy)]
-enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
     Primal,
     Cotangent,
 }
@@ -43,15 +42,16 @@ impl Dense {
         Dense { monoid, direction, ..Dense::default() }
     }
 
-    fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
+    pub(super) fn mapped(&mut self, context: &mut Context, ty: &Type, side: Side) -> Type {
         let ty = sizeless(ty);
-        let monoid = self.monoid.filter(|_| matches!(side, Side::Cotangent));
+        let monoid = self.monoid.filter(|monoid| side == Side::Cotangent || monoid.semiring.is_some());
         if monoid.is_none() && !has_functions(context.program(), &ty) {
             return ty;
         }
+        let is_element = |prim: Prim| if side == Side::Primal { prim.is_float() } else { prim != Prim::Bool };
         match (&ty, monoid) {
-            (Type::Prim(_), Some(monoid)) => return Type::Prim(monoid.prim),
-            (Type::Array(ArrayType { element: Element::Prim(_), dims }), Some(monoid)) => {
+            (Type::Prim(prim), Some(monoid)) if is_element(*prim) => return Type::Prim(monoid.prim),
+            (Type::Array(ArrayType { element: Element::Prim(prim), dims }), Some(monoid)) if is_element(*prim) => {
                 return Type::Prim(monoid.prim).array(dims.clone());
             }
             _ => {}
@@ -150,11 +150,8 @@ impl Dense {
         self.bags.insert(ty.clone(), made);
         let mut pair: Vec<Type> = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         pair.extend(self.carrying(context, &function.results));
-        let bag = Type::Named(made);
-        let constructor = |name: &str, payload| Constructor { name: Name::from(name), payload };
-        context.b.program_mut().types[made.0 as usize].constructors =
-            vec![constructor("none", Vec::new()), constructor("one", pair), constructor("both", vec![bag.clone(), bag.clone()])];
-        bag
+        copowers::define(context, made, pair);
+        Type::Named(made)
     }
 
     /// The zeros or sums of a sum type's values are made by a function.
@@ -218,6 +215,10 @@ impl Dense {
         function
     }
 
+    fn semiring(&self) -> Option<(&'static Monoid, &'static Semiring)> {
+        self.monoid.and_then(|monoid| Some((monoid, monoid.semiring?)))
+    }
+
     fn zero_number(&self, prim: Prim) -> Atom {
         Atom::Const(self.monoid.map_or(Const::zero(prim), |monoid| monoid.zero))
     }
@@ -272,8 +273,40 @@ impl Meaning for Dense {
         true
     }
 
+    fn changes(&self, program: &Program, ty: &Type) -> bool {
+        has_functions(program, ty) || (self.semiring().is_some() && has_numbers(program, ty))
+    }
+
+    /// Over a semiring integers are not numbers.
+    fn is_differentiated(&self, context: &Context, ty: &Type) -> bool {
+        context.carries(ty) && (self.semiring().is_none() || has_numbers(context.program(), ty))
+    }
+
+    fn constant(&self, constant: Const) -> Const {
+        match self.semiring() {
+            Some((monoid, semiring)) if constant.prim().is_float() => monoid.constant(semiring, constant),
+            _ => constant,
+        }
+    }
+
+    fn operation(&mut self, context: &mut Context, op: PrimOp, operands: &[Atom], span: Span) -> Operation {
+        let Some((monoid, semiring)) = self.semiring().filter(|_| is_on_numbers(op)) else { return Operation::Unchanged };
+        match monoid.value(context, semiring, op, operands, span) {
+            Some(value) => Operation::Changed(value),
+            None => Operation::Meaningless(semiring.name),
+        }
+    }
+
+    fn primal(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
+        self.elements_of(context, Side::Primal, value, ty, span)
+    }
+
+    fn value(&mut self, context: &mut Context, primal: Atom, ty: &Type, span: Span) -> Atom {
+        self.numbers_of(context, Side::Primal, primal, ty, span)
+    }
+
     fn primal_type(&mut self, context: &mut Context, ty: &Type) -> Type {
-        match has_functions(context.program(), ty) {
+        match self.changes(context.program(), ty) {
             true => self.mapped(context, ty, Side::Primal),
             false => ty.clone(),
         }
@@ -313,7 +346,7 @@ impl Meaning for Dense {
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
-                context.construct(&bag, BAG_NONE, Vec::new(), span).swap_remove(0)
+                copowers::empty(context, &bag, span)
             }
             _ => {
                 let function = self.zero_function(context, &sizeless(ty), span);
@@ -351,7 +384,7 @@ impl Meaning for Dense {
             }
             Type::Function(_) => {
                 let bag = self.mapped(context, ty, Side::Cotangent);
-                context.construct(&bag, BAG_BOTH, vec![left, right], span).swap_remove(0)
+                copowers::sum(context, &bag, left, right, span)
             }
             _ => {
                 let function = self.sum_function(context, &sizeless(ty), span);
@@ -363,12 +396,16 @@ impl Meaning for Dense {
     fn pass(
         &mut self,
         context: &mut Context,
-        derivative: &Derivative,
+        (derivative, at): (&Derivative, usize),
         cotangent: &Atom,
         applied: &Applied<'_>,
         to: Prim,
         span: Span,
     ) -> Option<Atom> {
+        if let Some((monoid, semiring)) = self.semiring() {
+            let is_on_numbers = is_on_numbers(applied.op);
+            return monoid.passed(context, semiring, (derivative, at), cotangent, applied, span).filter(|_| is_on_numbers);
+        }
         match self.monoid {
             None => context.pass(derivative, cotangent, applied, to, span),
             Some(_) => (*derivative != Derivative::Zero).then(|| cotangent.clone()),
@@ -447,21 +484,15 @@ impl Meaning for Dense {
 
     fn called(&mut self, context: &mut Context, ty: &Type, args: Vec<Atom>, cotangents: Vec<Atom>, span: Span) -> Atom {
         let bag = self.mapped(context, ty, Side::Cotangent);
-        context.construct(&bag, BAG_ONE, [args, cotangents].concat(), span).swap_remove(0)
+        copowers::one(context, &bag, [args, cotangents].concat(), span)
     }
 
     fn in_form(&mut self, context: &mut Context, value: Atom, ty: &Type, span: Span) -> Atom {
-        match self.monoid {
-            None => value,
-            Some(monoid) => self.elements_of(context, monoid, value, ty, span),
-        }
+        self.elements_of(context, Side::Cotangent, value, ty, span)
     }
 
     fn in_full(&mut self, context: &mut Context, cotangent: Atom, _: &Atom, ty: &Type, span: Span) -> Atom {
-        match self.monoid {
-            None => cotangent,
-            Some(monoid) => self.numbers_of(context, monoid, cotangent, ty, span),
-        }
+        self.numbers_of(context, Side::Cotangent, cotangent, ty, span)
     }
 
     fn passes_state(&self) -> bool {

@@ -6,11 +6,11 @@
 //! So a call runs the derivative of the body twice, and nested functions cost exponential time.
 
 use super::Direction;
-use super::meaning::{BAG_BOTH, BAG_NONE, BAG_ONE, State, has_cotangent};
+use super::meaning::has_cotangent;
 use super::rules::Chad;
-use chadwick_core::typing::{constructors, lambda_type};
-use chadwick_core::{Arm, Atom, Binder, Block, Lambda, Op, Statement, Type};
-use chadwick_source::{Name, Span};
+use chadwick_core::typing::lambda_type;
+use chadwick_core::{Atom, Binder, Lambda, Op, Statement, Type};
+use chadwick_source::Span;
 
 impl Chad<'_, '_> {
     /// `D(\x. t) = let f = \x. D(t) in (\x. let (y, y') = f x in (y, \d. snd (y' d)), \d. copowfold (\x d'. fst (snd (f x) d')) d)`
@@ -163,48 +163,6 @@ impl Chad<'_, '_> {
         sums
     }
 
-    /// Adds what a function makes of each call in a bag.
-    fn copower_fold(&mut self, ty: &Type, bag: Atom, each: Atom, state: State, span: Span) -> State {
-        let environment = self.environment.clone();
-        let bag_type = self.engine.meaning.cotangent_type(self.context, ty);
-        let types = self.engine.meaning.state_types(self.context, &environment);
-        let given = [vec![bag_type.clone(), self.context.type_of(&each)], types.clone()].concat();
-        let params: Vec<Binder> = given.into_iter().map(|ty| self.context.fresh("", ty)).collect();
-        let parameters = atoms(&params);
-        let name = Name::from("copower_fold");
-        let function = self.context.reserve(name, params, types.clone(), span);
-        let before = parameters[2..].to_vec();
-        self.context.b.push_block();
-        let mut arms = Vec::new();
-        let payloads = constructors(&self.context.b, &bag_type).map(<[_]>::to_vec).unwrap_or_default();
-        for (tag, constructor) in payloads.iter().enumerate() {
-            let binders: Vec<Binder> = constructor.payload.iter().map(|ty| self.context.fresh("", ty.clone())).collect();
-            let fields = atoms(&binders);
-            self.context.b.push_block();
-            let results = match tag as u32 {
-                BAG_NONE => before.clone(),
-                BAG_ONE => {
-                    let own = self.applied(&parameters[1], fields, span);
-                    let joined = self.engine.meaning.joined(self.context, &environment, Some(before.clone()), own, span);
-                    joined.unwrap_or_default()
-                }
-                BAG_BOTH => fields.into_iter().fold(before.clone(), |before, bag| {
-                    let args = [vec![bag, parameters[1].clone()], before].concat();
-                    self.context.emit(Op::Call { function, args }, span)
-                }),
-                _ => before.clone(),
-            };
-            let body = self.context.b.pop_block(results);
-            arms.push(Arm { tag: tag as u32, binders, body });
-        }
-        let results = self.context.b.push(Op::Match { scrutinee: parameters[0].clone(), arms, otherwise: None }, types, span);
-        let body: Block = self.context.b.pop_block(results);
-        self.context.b.program_mut().functions[function.0 as usize].body = body;
-        let start = self.written_out(state, &environment, span);
-        let args = [vec![bag, each], start].concat();
-        Some(self.context.emit(Op::Call { function, args }, span))
-    }
-
     fn fresh_params(&mut self, lambda: &Lambda) -> Vec<Binder> {
         let mut made = Vec::new();
         for param in &lambda.params {
@@ -215,7 +173,7 @@ impl Chad<'_, '_> {
         made
     }
 
-    fn applied(&mut self, function: &Atom, args: Vec<Atom>, span: Span) -> Vec<Atom> {
+    pub fn applied(&mut self, function: &Atom, args: Vec<Atom>, span: Span) -> Vec<Atom> {
         self.context.emit(Op::Apply { function: function.clone(), args }, span)
     }
 
@@ -235,6 +193,6 @@ impl Chad<'_, '_> {
     }
 }
 
-fn atoms(binders: &[Binder]) -> Vec<Atom> {
+pub fn atoms(binders: &[Binder]) -> Vec<Atom> {
     binders.iter().map(|binder| Atom::Var(binder.var)).collect()
 }

@@ -6,7 +6,7 @@
 
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
-use chadwick_core::{ArrayType, Atom, Constructor, Element, Prim, Program, SliceDim, Type, TypeId, Var};
+use chadwick_core::{ArrayType, Atom, Const, Constructor, Element, Prim, PrimOp, Program, SliceDim, Type, TypeId, Var};
 use chadwick_source::Span;
 
 /// A variable of the environment `Γ`: one that has a cotangent.
@@ -35,12 +35,51 @@ pub struct Field {
 /// What was contributed so far. Nothing stands for the zero of the environment, which is written out only where it must be.
 pub type State = Option<Vec<Atom>>;
 
+/// What becomes of a primitive operation.
+pub enum Operation {
+    /// The same one on primals.
+    Unchanged,
+    /// Another one, whose result this is.
+    Changed(Atom),
+    /// It has no meaning over elements of this kind.
+    Meaningless(&'static str),
+}
+
 pub trait Meaning {
     /// Whether functions that are values have derivatives.
     fn takes_functions(&self) -> bool;
 
     /// Whether the cotangent of a transposed or reshaped array is a transposed or reshaped one.
     fn has_views(&self) -> bool;
+
+    /// Whether primals of the type differ from values of it.
+    fn changes(&self, program: &Program, ty: &Type) -> bool {
+        has_functions(program, ty)
+    }
+
+    /// Whether values of the type that are inputs have cotangents, and results are given some.
+    fn is_differentiated(&self, context: &Context, ty: &Type) -> bool {
+        context.carries(ty)
+    }
+
+    /// The primal of a constant.
+    fn constant(&self, constant: Const) -> Const {
+        constant
+    }
+
+    /// The value of a primitive operation on primals, if it is another operation there; nothing if it has no meaning.
+    fn operation(&mut self, _: &mut Context, _: PrimOp, _: &[Atom], _: Span) -> Operation {
+        Operation::Unchanged
+    }
+
+    /// The primal of a value from outside of the function, and the other way round.
+    fn primal(&mut self, _: &mut Context, value: Atom, _: &Type, _: Span) -> Atom {
+        value
+    }
+
+    fn value(&mut self, _: &mut Context, primal: Atom, _: &Type, _: Span) -> Atom {
+        primal
+    }
 
     /// `D1`: the type of primals.
     fn primal_type(&mut self, context: &mut Context, ty: &Type) -> Type;
@@ -54,11 +93,11 @@ pub trait Meaning {
     /// The sum of two cotangents of a value of the type.
     fn plus(&mut self, context: &mut Context, ty: &Type, left: Atom, right: Atom, span: Span) -> Atom;
 
-    /// A cotangent through one operand of a primitive operation; `None` if nothing passes.
+    /// A cotangent through one operand of a primitive operation; `None` if nothing passes. What is applied are primals.
     fn pass(
         &mut self,
         context: &mut Context,
-        derivative: &Derivative,
+        (derivative, _): (&Derivative, usize),
         cotangent: &Atom,
         applied: &Applied<'_>,
         to: Prim,
@@ -173,23 +212,40 @@ pub fn has_cotangent(context: &Context, ty: &Type) -> bool {
 
 /// Whether values of the type may hold functions.
 pub fn has_functions(program: &Program, ty: &Type) -> bool {
-    fn search(program: &Program, ty: &Type, seen: &mut Vec<TypeId>) -> bool {
+    may_hold(program, ty, &|ty| matches!(ty, Type::Function(_)))
+}
+
+/// Whether values of the type may hold numbers in the narrow sense, which are those that stand for reals.
+pub fn has_numbers(program: &Program, ty: &Type) -> bool {
+    may_hold(program, ty, &|ty| ty.as_prim().is_some_and(Prim::is_float))
+}
+
+fn may_hold(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool) -> bool {
+    fn search(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool, seen: &mut Vec<TypeId>) -> bool {
+        if is_such(ty) {
+            return true;
+        }
         match ty {
             Type::Prim(_) | Type::Accumulator(_) | Type::Log(_) => false,
-            Type::Function(_) => true,
-            Type::Array(array) => matches!(&array.element, Element::Boxed(element) if search(program, element, seen)),
-            Type::Sum(constructors) => constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, seen)),
+            Type::Function(function) => {
+                function.params.iter().chain(&function.results).any(|ty| search(program, ty, is_such, seen))
+            }
+            Type::Array(array) => array.element.as_type().is_some_and(|element| search(program, &element, is_such, seen)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, is_such, seen))
+            }
             Type::Named(id) => {
                 if seen.contains(id) {
                     return false;
                 }
                 seen.push(*id);
                 let definition = program.types.get(id.0 as usize);
-                definition.is_some_and(|it| it.constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, seen)))
+                let payloads = definition.iter().flat_map(|it| &it.constructors).flat_map(|it| &it.payload);
+                payloads.into_iter().any(|ty| search(program, ty, is_such, seen))
             }
         }
     }
-    search(program, ty, &mut Vec::new())
+    search(program, ty, is_such, &mut Vec::new())
 }
 
 /// The type without what it knows of sizes, inside as well: one type, one cotangent.
@@ -206,8 +262,3 @@ pub fn sizeless(ty: &Type) -> Type {
         other => other,
     }
 }
-
-/// The constructors of the cotangents of functions: bags of calls.
-pub const BAG_NONE: u32 = 0;
-pub const BAG_ONE: u32 = 1;
-pub const BAG_BOTH: u32 = 2;

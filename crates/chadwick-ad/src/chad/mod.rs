@@ -17,12 +17,14 @@ mod backpropagators;
 mod bags;
 mod calls;
 mod control;
+mod copowers;
 mod dense;
 mod environment;
 mod functions;
 mod meaning;
 mod monoids;
 mod rules;
+mod semirings;
 mod simplify;
 mod sparse;
 mod tangents;
@@ -53,6 +55,19 @@ pub enum Definition {
     /// With sets for cotangents of numbers: for which results an input matters. The bits of a seed are labels, and those of a cotangent the labels
     /// of all results on which it has an influence.
     Provenance,
+    /// With elements of a semiring for numbers, primal ones too.
+    Over(Elements),
+}
+
+/// What stands for numbers in [`Definition::Over`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// Whether a number may be other than zero: sums are disjunctions, products conjunctions.
+    Truths,
+    /// What a number was made from. The bits of an input are its labels, those of a result the labels of what it was made from.
+    Lineage,
+    /// What a number costs at least: sums are minima, products sums.
+    Costs,
 }
 
 /// Which way derivatives go.
@@ -87,6 +102,9 @@ impl ChadEngine {
             Definition::Plain | Definition::Simplified => None,
             Definition::Dependencies => Some(&monoids::TRUTHS),
             Definition::Provenance => Some(&monoids::LABELS),
+            Definition::Over(Elements::Truths) => Some(&semirings::TRUTHS),
+            Definition::Over(Elements::Lineage) => Some(&semirings::LINEAGE),
+            Definition::Over(Elements::Costs) => Some(&semirings::COSTS),
         };
         ChadEngine { direction, meaning: Box::new(dense::Dense::new(monoid, direction)), functions: FxHashMap::default() }
     }
@@ -100,13 +118,26 @@ impl ChadEngine {
     /// Emits the value of a function at its arguments, and its derivative; says which parameters have a part in it.
     fn linearised(&mut self, context: &mut Context, parts: &Differentiate, span: Span) -> Linearised {
         let lambda = context.at_arguments(parts, span);
-        let wanted: Vec<bool> = lambda.results.iter().map(|ty| context.carries(ty)).collect();
-        let mask: Vec<bool> = lambda.params.iter().map(|param| context.carries(&param.ty)).collect();
+        let wanted: Vec<bool> = lambda.results.iter().map(|ty| self.meaning.is_differentiated(context, ty)).collect();
+        let mask: Vec<bool> = lambda.params.iter().map(|param| self.meaning.is_differentiated(context, &param.ty)).collect();
         if lambda.results.iter().chain(lambda.params.iter().map(|it| &it.ty)).any(|ty| has_functions(context.program(), ty)) {
             context.unsupported(span, "by a function, or a function that gives one");
         }
+        let outside = lambda_free_variables(&lambda).into_iter().chain(lambda.params.iter().map(|param| param.var));
+        let mut forms = Vec::new();
+        for var in outside.collect::<Vec<Var>>() {
+            let ty = context.var_type(var);
+            if self.meaning.changes(context.program(), &ty) {
+                forms.push((var, self.meaning.primal(context, Atom::Var(var), &ty, span)));
+            }
+        }
         let mut chad = Chad::new(context, self, &lambda.body, &lambda.params, &mask, &wanted);
-        let (results, derivative) = chad.closed_block(&lambda, &mask, &wanted, span);
+        chad.forms.extend(forms);
+        let (primals, derivative) = chad.closed_block(&lambda, &mask, &wanted, span);
+        let mut results = Vec::new();
+        for (primal, ty) in primals.into_iter().zip(&lambda.results) {
+            results.push(self.meaning.value(context, primal, ty, span));
+        }
         Linearised { lambda, mask, wanted, results, derivative }
     }
 }

@@ -1,15 +1,16 @@
 //! Other analyses by CHAD (Vákár and Smeding, section 11.3). The transformation asks only for zero and addition of cotangents, so those of numbers may
-//! come from any commutative monoid. Outside of the transformation an element has the form of the value: a number stands for it.
+//! come from any commutative monoid. Outside of the transformation an element has the form of the value: a number stands for it. Primal
+//! numbers stay what they are, unless the monoid is a semiring (`semirings.rs`).
 
-use super::dense::{Dense, axes};
-use super::meaning::{Meaning, sizeless};
+use super::dense::{Dense, Side, axes};
+use super::meaning::{has_numbers, sizeless};
+use super::semirings::Semiring;
 use crate::context::Context;
 use chadwick_core::typing::constructors;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, CompareOp, Const, FunctionId, Op, Prim, PrimOp, Type, UnaryOp};
 use chadwick_source::{Name, Span};
-use rustc_hash::FxHashMap;
 
-/// A commutative monoid. Operations pass its elements on as they are.
+/// A commutative monoid. Operations pass its elements on as they are, unless there are products.
 #[derive(Debug)]
 pub struct Monoid {
     /// What an element is.
@@ -17,8 +18,10 @@ pub struct Monoid {
     pub zero: Const,
     pub plus: BinaryOp,
     /// The element for which a number of the type stands, and the number for an element.
-    element: fn(&mut Context, Atom, Prim, Span) -> Atom,
-    number: fn(&mut Context, Atom, Prim, Span) -> Atom,
+    pub element: fn(&mut Context, Atom, Prim, Span) -> Atom,
+    pub number: fn(&mut Context, Atom, Prim, Span) -> Atom,
+    /// Products, where primal numbers are elements as well.
+    pub semiring: Option<&'static Semiring>,
 }
 
 /// Whether something matters. A number that is not zero asks, and a one answers.
@@ -32,10 +35,10 @@ pub const TRUTHS: Monoid = Monoid {
         context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![is_zero], span)
     },
     number: |context, truth, prim, span| {
-        let constant = |constant| Block { statements: Vec::new(), results: vec![Atom::Const(constant)] };
-        let (then, otherwise) = (constant(Const::one(prim)), constant(Const::zero(prim)));
-        context.emit_one(Op::If { condition: truth, then, otherwise }, span)
+        let [one, zero] = [Const::one(prim), Const::zero(prim)].map(Atom::Const);
+        choice(context, truth, one, zero, span)
     },
+    semiring: None,
 };
 
 /// For what something matters: sets of labels, which are bits of a number.
@@ -45,47 +48,55 @@ pub const LABELS: Monoid = Monoid {
     plus: BinaryOp::Or,
     element: |context, number, prim, span| converted(context, number, (prim, Prim::I64), span),
     number: |context, labels, prim, span| converted(context, labels, (Prim::I64, prim), span),
+    semiring: None,
 };
 
-fn converted(context: &mut Context, number: Atom, (from, to): (Prim, Prim), span: Span) -> Atom {
+pub fn choice(context: &mut Context, condition: Atom, then: Atom, otherwise: Atom, span: Span) -> Atom {
+    let [then, otherwise] = [then, otherwise].map(|atom| Block { statements: Vec::new(), results: vec![atom] });
+    context.emit_one(Op::If { condition, then, otherwise }, span)
+}
+
+pub fn converted(context: &mut Context, number: Atom, (from, to): (Prim, Prim), span: Span) -> Atom {
     match from == to {
         true => number,
         false => context.prim(PrimOp::Convert { from, to }, vec![number], span),
     }
 }
 
-/// Changes the numbers of a value, whatever it is made of.
-struct Change {
-    name: &'static str,
-    /// Where functions for sum types are remembered.
-    known: fn(&mut Dense) -> &mut FxHashMap<Type, FunctionId>,
-    number: fn(&mut Context, Atom, Prim, Span) -> Atom,
-    /// Whether values of a type become cotangents, or the other way round.
-    to_cotangent: bool,
+/// A change of the numbers of values or cotangents, whatever they are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Change {
+    side: Side,
+    /// Whether numbers become elements, or the other way round.
+    to_elements: bool,
 }
 
 impl Dense {
     /// The elements for which the numbers of a value stand.
-    pub fn elements_of(&mut self, context: &mut Context, monoid: &Monoid, value: Atom, ty: &Type, span: Span) -> Atom {
-        let known: fn(&mut Dense) -> &mut FxHashMap<Type, FunctionId> = |dense| &mut dense.to_elements;
-        let change = Change { name: "elements", known, number: monoid.element, to_cotangent: true };
-        self.changed(context, &change, value, ty, span)
+    pub fn elements_of(&mut self, context: &mut Context, side: Side, value: Atom, ty: &Type, span: Span) -> Atom {
+        self.changed(context, Change { side, to_elements: true }, value, ty, span)
     }
 
-    /// The numbers that stand for the elements of a cotangent.
-    pub fn numbers_of(&mut self, context: &mut Context, monoid: &Monoid, cotangent: Atom, ty: &Type, span: Span) -> Atom {
-        let known: fn(&mut Dense) -> &mut FxHashMap<Type, FunctionId> = |dense| &mut dense.to_numbers;
-        let change = Change { name: "numbers", known, number: monoid.number, to_cotangent: false };
-        self.changed(context, &change, cotangent, ty, span)
+    /// The numbers that stand for elements.
+    pub fn numbers_of(&mut self, context: &mut Context, side: Side, value: Atom, ty: &Type, span: Span) -> Atom {
+        self.changed(context, Change { side, to_elements: false }, value, ty, span)
     }
 
-    fn changed(&mut self, context: &mut Context, change: &Change, value: Atom, ty: &Type, span: Span) -> Atom {
-        if !context.carries(ty) {
+    fn changed(&mut self, context: &mut Context, change: Change, value: Atom, ty: &Type, span: Span) -> Atom {
+        let Some(monoid) = self.monoid else { return value };
+        let is_changed = match change.side {
+            Side::Primal => monoid.semiring.is_some() && has_numbers(context.program(), ty),
+            Side::Cotangent => context.carries(ty),
+        };
+        if !is_changed {
             return value;
         }
         let ty = &sizeless(ty);
         match ty {
-            Type::Prim(prim) => (change.number)(context, value, *prim, span),
+            Type::Prim(prim) => {
+                let number = if change.to_elements { monoid.element } else { monoid.number };
+                number(context, value, *prim, span)
+            }
             Type::Array(array) => {
                 let element = array.element.as_type().unwrap_or(Type::BOOL);
                 let (space, indices) = axes(context, &value, array.dims.len(), span);
@@ -102,16 +113,20 @@ impl Dense {
         }
     }
 
-    fn change_function(&mut self, context: &mut Context, change: &Change, ty: &Type, span: Span) -> FunctionId {
-        if let Some(known) = (change.known)(self).get(ty) {
+    fn change_function(&mut self, context: &mut Context, change: Change, ty: &Type, span: Span) -> FunctionId {
+        let key = (change, ty.clone());
+        if let Some(known) = self.changes.get(&key) {
             return *known;
         }
-        let cotangent = self.cotangent_type(context, ty);
-        let (from, to) = if change.to_cotangent { (ty.clone(), cotangent) } else { (cotangent, ty.clone()) };
+        let elements = self.mapped(context, ty, change.side);
+        let (from, to, name) = match change.to_elements {
+            true => (ty.clone(), elements, "elements"),
+            false => (elements, ty.clone(), "numbers"),
+        };
         let param = context.fresh("", from.clone());
         let value = Atom::Var(param.var);
-        let function = context.reserve(Name::from(change.name), vec![param], vec![to.clone()], span);
-        (change.known)(self).insert(ty.clone(), function);
+        let function = context.reserve(Name::from(name), vec![param], vec![to.clone()], span);
+        self.changes.insert(key, function);
         let fields = constructors(&context.b, ty).map(<[_]>::to_vec).unwrap_or_default();
         let given = constructors(&context.b, &from).map(<[_]>::to_vec).unwrap_or_default();
         context.b.push_block();

@@ -2,7 +2,7 @@
 //!
 //! `D(let x = s in t) = let (x, x') = D(s); (y, y') = D(t) in (y, \d. let (dΓ, dx) = y' d in dΓ + x' dx)`, for all statements of a block at once.
 
-use super::meaning::{Field, Meaning, Variable, has_cotangent, has_functions};
+use super::meaning::{Field, Meaning, Operation, Variable, has_cotangent, has_functions};
 use super::{ChadEngine, Direction};
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
@@ -20,12 +20,14 @@ pub struct Chad<'c, 'p> {
     /// `Γ`: the variables in scope that have cotangents, outermost first.
     pub environment: Vec<Variable>,
     pub places: FxHashMap<Var, usize>,
-    /// The primals of variables that hold functions.
-    forms: FxHashMap<Var, Atom>,
+    /// The primals of variables that differ from their values.
+    pub forms: FxHashMap<Var, Atom>,
     /// In forward mode, while the body of a derivative is made: the tangents of the environment.
     pub tangents: Vec<Atom>,
     /// Whether functions that are values occur.
     higher_order: bool,
+    /// Whether primals may differ from values.
+    has_forms: bool,
 }
 
 /// A statement with a derivative, and how large the environment was before it.
@@ -68,8 +70,9 @@ impl<'c, 'p> Chad<'c, 'p> {
             let useful = context.useful_variables(body, outputs.collect::<Vec<Var>>(), is_reverse);
             active.retain(|var| useful.contains(var));
         }
+        let has_forms = higher_order || engine.meaning.changes(context.program(), &Type::F64);
         let (environment, places, forms, tangents) = Default::default();
-        Chad { context, engine, active, environment, places, forms, tangents, higher_order }
+        Chad { context, engine, active, environment, places, forms, tangents, higher_order, has_forms }
     }
 
     pub fn meaning(&mut self) -> (&mut dyn Meaning, &mut Context<'p>) {
@@ -134,8 +137,13 @@ impl<'c, 'p> Chad<'c, 'p> {
     pub fn primal(&self, atom: &Atom) -> Atom {
         match atom {
             Atom::Var(var) => self.forms.get(var).unwrap_or(atom).clone(),
-            constant => constant.clone(),
+            Atom::Const(constant) => Atom::Const(self.engine.meaning.constant(*constant)),
         }
+    }
+
+    /// Whether primals of the type differ from values.
+    fn changes(&self, ty: &Type) -> bool {
+        self.has_forms && self.engine.meaning.changes(self.context.program(), ty)
     }
 
     pub fn primals(&self, atoms: &[Atom]) -> Vec<Atom> {
@@ -144,7 +152,7 @@ impl<'c, 'p> Chad<'c, 'p> {
 
     /// A binder for the primal.
     pub fn primal_binder(&mut self, binder: &Binder) -> Binder {
-        if !self.higher_order || !has_functions(self.context.program(), &binder.ty) {
+        if !self.changes(&binder.ty) {
             return binder.clone();
         }
         let ty = self.engine.meaning.primal_type(self.context, &binder.ty);
@@ -232,23 +240,24 @@ impl<'c, 'p> Chad<'c, 'p> {
         self.context.b.pop_block(results)
     }
 
-    /// Whether the operation has to do with functions that are values.
-    fn touches(&self, op: &Op) -> bool {
-        let holds = |ty: &Type| has_functions(self.context.program(), ty);
-        self.higher_order
-            && (op_free_variables(op).iter().any(|var| self.context.b.var_type(*var).is_some_and(&holds))
-                || op.scopes().iter().any(|scope| binds(scope.block, &|binder| holds(&binder.ty))))
+    /// Whether the statement has to do with values whose primals differ from them.
+    fn touches(&self, statement: &Statement) -> bool {
+        let op = &statement.op;
+        self.has_forms
+            && (statement.binders.iter().any(|binder| self.changes(&binder.ty))
+                || op_free_variables(op).iter().any(|var| self.context.b.var_type(*var).is_some_and(|ty| self.changes(ty)))
+                || op.scopes().iter().any(|scope| binds(scope.block, &|binder| self.changes(&binder.ty))))
     }
 
     fn touches_block(&self, block: &Block) -> bool {
-        let holds = |ty: &Type| has_functions(self.context.program(), ty);
-        self.higher_order
-            && (binds(block, &|binder| holds(&binder.ty)) || block.statements.iter().any(|statement| self.touches(&statement.op)))
+        self.has_forms
+            && (binds(block, &|binder| self.changes(&binder.ty))
+                || block.statements.iter().any(|statement| self.touches(statement)))
     }
 
     fn step(&mut self, statement: &Statement, steps: &mut Vec<Step>) {
         let active: Vec<Binder> = statement.binders.iter().filter(|binder| self.is_active(binder)).cloned().collect();
-        if active.is_empty() && !self.touches(&statement.op) {
+        if active.is_empty() && !self.touches(statement) {
             self.context.push_statement(statement.clone());
             return;
         }
@@ -370,22 +379,33 @@ impl<'c, 'p> Chad<'c, 'p> {
     /// `D(op(t1, …)) = … (op(x1, …), \d. Σ xi' (∂i op(d; x1, …)))`, and forwards `(op(x1, …), \t. Σ ∂i op(xi' t; x1, …))`
     fn prim(&mut self, statement: &Statement, op: PrimOp, args: &[Atom]) -> Option<Atom> {
         let span = statement.span;
-        self.context.push_statement(statement.clone());
+        let operands = self.primals(args);
         let binder = statement.binders.first()?;
-        let result = Atom::Var(binder.var);
+        match self.engine.meaning.operation(self.context, op, &operands, span) {
+            Operation::Unchanged => self.context.push_statement(statement.clone()),
+            Operation::Changed(value) => {
+                self.forms.insert(binder.var, value);
+            }
+            Operation::Meaningless(elements) => {
+                return self.refuse(statement, &format!("`{}` over {elements}, where it has no meaning", op.name()));
+            }
+        }
+        let result = self.primal(&Atom::Var(binder.var));
         let derivatives = op.derivatives();
-        let passes = |(derivative, arg): &(&Derivative, &Atom)| **derivative != Derivative::Zero && self.has_place(arg);
-        let through: Vec<(&Derivative, &Atom)> = derivatives.iter().zip(args).filter(passes).collect();
+        let passes =
+            |(_, (derivative, arg)): &(usize, (&Derivative, &Atom))| **derivative != Derivative::Zero && self.has_place(arg);
+        let through: Vec<(usize, (&Derivative, &Atom))> = derivatives.iter().zip(args).enumerate().filter(passes).collect();
         if through.is_empty() {
             return None;
         }
-        let applied = Applied { op, operands: args, result: &result };
+        let applied = Applied { op, operands: &operands, result: &result };
         let types = std::slice::from_ref(&binder.ty);
         Some(match self.engine.direction {
             Direction::Reverse => self.backpropagator(types, span, |this, cotangents, mut state| {
-                for (derivative, arg) in through {
+                for (at, (derivative, arg)) in through {
                     let Some(to) = this.context.type_of(arg).as_prim() else { continue };
-                    let passed = this.engine.meaning.pass(this.context, derivative, &cotangents[0], &applied, to, span);
+                    let (meaning, context) = this.meaning();
+                    let passed = meaning.pass(context, (derivative, at), &cotangents[0], &applied, to, span);
                     if let Some(cotangent) = passed {
                         state = this.one(state, arg, cotangent, span);
                     }
@@ -394,10 +414,10 @@ impl<'c, 'p> Chad<'c, 'p> {
             }),
             Direction::Forward => self.pushforward(types, span, |this| {
                 let mut total: Option<Atom> = None;
-                for (derivative, arg) in through {
+                for (at, (derivative, arg)) in through {
                     let incoming = this.tangent(arg, span);
                     let (meaning, context) = this.meaning();
-                    let passed = meaning.pass(context, derivative, &incoming, &applied, op.result(), span);
+                    let passed = meaning.pass(context, (derivative, at), &incoming, &applied, op.result(), span);
                     total = match (total, passed) {
                         (Some(total), Some(passed)) => Some(meaning.plus(context, &binder.ty, total, passed, span)),
                         (total, passed) => total.or(passed),
@@ -412,7 +432,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     fn construct(&mut self, statement: &Statement, ty: &Type, tag: u32, args: &[Atom], types: &[Type]) -> Option<Atom> {
         let span = statement.span;
         let fields: Vec<Field> = args.iter().map(|arg| Field { primal: self.primal(arg), ty: self.source_type(arg) }).collect();
-        let primal_type = match self.higher_order {
+        let primal_type = match self.has_forms {
             true => self.engine.meaning.primal_type(self.context, ty),
             false => ty.clone(),
         };

@@ -70,12 +70,19 @@ fn document(explanation: &Explanation) -> Json {
         place["inner"] = Json::from(*inner);
         place
     });
+    let inside = explanation.inside.iter().map(|(span, choice)| {
+        let mut place = place(span);
+        place["engine"] = Json::from(choice.engine.name());
+        place["engine_because"] = Json::from(choice.reason.clone());
+        place
+    });
     let totals = explanation.totals().into_iter().map(|(per, bytes)| json!({ "for_each": per, "bytes": bytes }));
     json!({
         "entry": explanation.entry,
         "mode": match explanation.mode { Mode::Vjp => "vjp", _ => "jvp" },
         "engine": explanation.engine.engine.name(),
         "engine_because": explanation.engine.reason,
+        "derivatives_inside": inside.collect::<Vec<_>>(),
         "by": explanation.by,
         "stage": explanation.stage.name(),
         "core": explanation.core,
