@@ -13,14 +13,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub fn schedule(program: &mut Program, strict: bool) {
     for function in &mut program.functions {
         let body = std::mem::take(&mut function.body);
-        function.body = block(body, strict);
+        function.body = block(body, strict, true);
     }
 }
 
-fn block(block: Block, strict: bool) -> Block {
+/// `alone` says whether no parallel loop is around.
+fn block(block: Block, strict: bool, alone: bool) -> Block {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         let statements = block.statements.into_iter().map(|statement| {
-            let op = statement.op.map_blocks(&mut |inner| self::block(inner, strict));
+            let alone = alone && statement.op.space().is_empty();
+            let op = statement.op.map_blocks(&mut |inner| self::block(inner, strict, alone));
             Statement { op, ..statement }
         });
         let statements: Vec<Statement> = statements.collect();
@@ -34,7 +36,7 @@ fn block(block: Block, strict: bool) -> Block {
                 done.push(statement);
                 continue;
             }
-            gather(statement, &mut waiting, &mut sizes, &mut done, &scans);
+            gather(statement, &mut waiting, &mut sizes, &mut done, &scans, alone);
         }
         Block { statements: done, results: block.results }
     })
@@ -47,6 +49,7 @@ fn gather(
     sizes: &mut Sizes,
     done: &mut Vec<Statement>,
     scans: &Scans,
+    alone: bool,
 ) {
     sizes.learn(&first);
     let mut group = Group::new(&first, scans);
@@ -54,11 +57,16 @@ fn gather(
     let (mut before, mut after): (Vec<Statement>, Vec<Statement>) = (Vec::new(), Vec::new());
     let mut delayed: FxHashSet<Var> = FxHashSet::default();
     let mut at = 0;
+    let mut is_apart = false;
     // Statements that are looked at but neither moved nor joined stay in the queue, behind the group.
     while at < waiting.len() {
         let statement = &waiting[at];
         let uses_delayed = uses_any(&statement.op, &delayed);
         if !uses_delayed && group.accepts(statement, sizes) {
+            if alone && group.is_better_apart(&statement.op) {
+                is_apart = true;
+                break;
+            }
             let Some(mut statement) = waiting.remove(at) else { break };
             sizes.learn(&statement);
             group.adapt(&mut statement);
@@ -82,6 +90,10 @@ fn gather(
     }
     done.append(&mut before);
     done.append(&mut members);
+    if is_apart {
+        // A statement that does nothing ends the group for whoever looks for it later.
+        done.push(Statement { binders: Vec::new(), op: Op::Copy(Vec::new()), span: Default::default() });
+    }
     // What was delayed may start a group of its own only in its old place.
     after.into_iter().rev().for_each(|statement| waiting.push_front(statement));
 }
@@ -188,6 +200,27 @@ fn is_short(op: &Op) -> bool {
     })
 }
 
+/// Whether there are loops in each iteration.
+fn has_loops(op: &Op) -> bool {
+    let is_loop = |statement: &Statement| matches!(statement.op, Op::Loop(_)) || !statement.op.space().is_empty();
+    body_of(op).is_some_and(|body| body.statements.iter().any(is_loop))
+}
+
+/// Whether an iteration is straight, with operations that are dear one by one.
+fn is_mathematics(op: &Op) -> bool {
+    let is_dear = |statement: &Statement| matches!(&statement.op, Op::Prim(op, _) if op.result().is_float() && !op.is_light());
+    body_of(op).is_some_and(|body| {
+        body.statements.iter().all(|statement| statement.op.scopes().is_empty()) && body.statements.iter().any(is_dear)
+    })
+}
+
+fn body_of(op: &Op) -> Option<&Block> {
+    match op {
+        Op::Build { body, .. } | Op::Reduce { body, .. } => Some(body),
+        _ => None,
+    }
+}
+
 /// Operations that cost little and keep no reference: they can be moved.
 fn is_light(op: &Op) -> bool {
     matches!(op, Op::Prim(..) | Op::Dim { .. } | Op::Copy(_) | Op::Index { .. } | Op::Slice { .. } | Op::Transpose { .. })
@@ -243,6 +276,9 @@ struct Group<'a> {
     has_scan: bool,
     has_vector_scan: bool,
     has_total: bool,
+    /// Members with loops inside them, and members with nothing but mathematics.
+    has_loops: bool,
+    has_mathematics: bool,
     is_short: bool,
     scans: &'a Scans,
 }
@@ -251,8 +287,18 @@ impl<'a> Group<'a> {
     fn new(first: &Statement, scans: &'a Scans) -> Group<'a> {
         let sizes = space(&first.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
         let (arrays, totals) = (FxHashSet::default(), FxHashSet::default());
-        let (has_scan, has_vector_scan, has_total) = (false, false, false);
-        let mut group = Group { sizes, arrays, totals, has_scan, has_vector_scan, has_total, is_short: true, scans };
+        let mut group = Group {
+            sizes,
+            arrays,
+            totals,
+            has_scan: false,
+            has_vector_scan: false,
+            has_total: false,
+            has_loops: false,
+            has_mathematics: false,
+            is_short: true,
+            scans,
+        };
         group.add(first);
         group
     }
@@ -261,6 +307,8 @@ impl<'a> Group<'a> {
         self.has_scan |= matches!(member.op, Op::Scan { .. });
         self.has_vector_scan |= self.is_vector_scan(member);
         self.has_total |= matches!(member.op, Op::Reduce { .. });
+        self.has_loops |= has_loops(&member.op);
+        self.has_mathematics |= is_mathematics(&member.op);
         self.is_short &= is_short(&member.op);
         // Rows can be read where they are, if the array exists before the loop: all its sizes are stated.
         let stated = |size: &Size| matches!(size, Size::Known(atom) if !matches!(atom, Atom::Const(Const::I64(..0))));
@@ -296,6 +344,11 @@ impl<'a> Group<'a> {
         for (axis, size) in space.iter_mut().zip(&self.sizes) {
             axis.size = size.clone();
         }
+    }
+
+    /// Whether one of the two is a loop of mathematics, which runs in vectors by itself, but not around the loops of the other.
+    fn is_better_apart(&self, op: &Op) -> bool {
+        (self.has_loops && is_mathematics(op)) || (self.has_mathematics && has_loops(op))
     }
 
     fn is_used_by(&self, op: &Op) -> bool {

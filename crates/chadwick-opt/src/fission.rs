@@ -1,11 +1,11 @@
-//! Mathematics behind a sum in every iteration gets a loop of its own.
+//! Mathematics before or behind a loop in every iteration gets a loop of its own.
 //!
 //! `sum (map (\row -> f (dot row w)) rows)` with an exponential in `f` becomes `let zs = map (\row -> dot row w) rows in sum (map f zs)`: in the
 //! second loop nothing but numbers is computed, so that it runs on several elements at a time, and the first may be a product of a
-//! matrix and a vector. What goes from one to the other is stored once. Only outside of parallel loops: further inside there are
-//! enough iterations, and small ones.
+//! matrix and a vector. In the same way what is computed for a row before the row is gone through. What goes from one loop to the other
+//! is stored once. Only outside of parallel loops: further inside there are enough iterations, and small ones.
 
-use chadwick_core::visit::op_free_variables;
+use chadwick_core::visit::{Copier, op_free_variables};
 use chadwick_core::{Atom, Axis, Binder, Block, Dim, Op, PrimOp, Program, Statement, Type, UnaryOp, Var};
 use rustc_hash::FxHashSet;
 
@@ -25,14 +25,12 @@ fn block(program: &mut Program, whole: Block) -> Block {
         let mut statements = Vec::with_capacity(whole.statements.len());
         for Statement { binders, op, span } in whole.statements {
             let op = match op {
-                Op::Build { space, body, inner } if inner.iter().all(Vec::is_empty) => {
-                    let (stored, body) = split(program, &space, body);
-                    statements.extend(stored);
+                Op::Build { space, body, inner } => {
+                    let body = split(program, &space, body, &mut statements);
                     Op::Build { space, body, inner }
                 }
                 Op::Reduce { space, op, neutral, body, commutative } => {
-                    let (stored, body) = split(program, &space, body);
-                    statements.extend(stored);
+                    let body = split(program, &space, body, &mut statements);
                     Op::Reduce { space, op, neutral, body, commutative }
                 }
                 op if op.space().is_empty() => op.map_blocks(&mut |inner| block(program, inner)),
@@ -44,53 +42,71 @@ fn block(program: &mut Program, whole: Block) -> Block {
     })
 }
 
-/// A loop for everything up to the last sum, if mathematics comes behind it, and the body of the other one.
-fn split(program: &mut Program, space: &[Axis], body: Block) -> (Option<Statement>, Block) {
-    let Some((stored, at)) = seam(&body) else { return (None, body) };
+/// The body of a loop without what gets a loop of its own; that goes to `out`.
+fn split(program: &mut Program, space: &[Axis], body: Block, out: &mut Vec<Statement>) -> Block {
+    let is_loop = |statement: &Statement| !is_number(statement);
+    let (Some(first), Some(last)) = (body.statements.iter().position(is_loop), body.statements.iter().rposition(is_loop)) else {
+        return body;
+    };
+    let (before, behind) = (&body.statements[..first], &body.statements[last + 1..]);
+    if before.iter().any(is_dear) && before.iter().all(is_number) {
+        return split_at(program, space, body, first, out);
+    }
+    let sums = &body.statements[..=last];
+    if behind.iter().any(is_transcendental) && behind.iter().all(is_number) && sums.iter().all(is_sum) {
+        return split_at(program, space, body, last + 1, out);
+    }
+    body
+}
+
+/// Gives the statements before a place a loop of their own, if little is stored for the others.
+fn split_at(program: &mut Program, space: &[Axis], body: Block, at: usize, out: &mut Vec<Statement>) -> Block {
+    let Some(stored) = stored(&body, at) else { return body };
     let Block { mut statements, results } = body;
-    let tail = statements.split_off(at);
+    let rest = statements.split_off(at);
     let span = statements.last().map_or_else(Default::default, |last| last.span);
-    let mut renamed = Vec::new();
     let own: Vec<Axis> = space.iter().map(|axis| Axis { var: program.fresh("i"), size: axis.size.clone() }).collect();
-    renamed.extend(space.iter().zip(&own).map(|(axis, own)| (axis.var, Atom::Var(own.var))));
-    let mut copier = chadwick_core::visit::Copier::new(program);
-    renamed.iter().for_each(|(var, atom)| copier.replace(*var, atom.clone()));
+    let mut copier = Copier::new(program);
+    space.iter().zip(&own).for_each(|(axis, own)| copier.replace(axis.var, Atom::Var(own.var)));
     let numbers = stored.iter().map(|binder| Atom::Var(binder.var)).collect();
     let head = copier.block(&Block { statements: statements.clone(), results: numbers });
+    // Reads are made again.
+    let mut body: Vec<Statement> = statements.into_iter().filter(|statement| is_read(&statement.op)).collect();
     let mut arrays = Vec::new();
-    let mut reads = Vec::new();
-    for binder in &stored {
+    for binder in stored {
         let name = program.var_names.get(binder.var.0 as usize).cloned().unwrap_or_default();
         let array = Binder { var: program.fresh(name), ty: binder.ty.clone().array(vec![Dim::Any; space.len()]) };
         let indices = space.iter().map(|axis| Atom::Var(axis.var)).collect();
-        reads.push(Statement { binders: vec![binder.clone()], op: Op::Index { array: Atom::Var(array.var), indices }, span });
+        body.push(Statement { binders: vec![binder], op: Op::Index { array: Atom::Var(array.var), indices }, span });
         arrays.push(array);
     }
     let inner = vec![Vec::new(); arrays.len()];
-    let loop_for_head = Statement { binders: arrays, op: Op::Build { space: own, body: head, inner }, span };
-    // Reads that the mathematics needs are made again.
-    let again = statements.into_iter().filter(|statement| matches!(statement.op, Op::Index { .. } | Op::Dim { .. }));
-    let statements = again.chain(reads).chain(tail).collect();
-    (Some(loop_for_head), Block { statements, results })
+    out.push(Statement { binders: arrays, op: Op::Build { space: own, body: head, inner }, span });
+    body.extend(rest);
+    Block { statements: body, results }
 }
 
-/// What to store, and where the mathematics begins.
-fn seam(body: &Block) -> Option<(Vec<Binder>, usize)> {
-    let at = body.statements.iter().rposition(|statement| !statement.op.scopes().is_empty())? + 1;
-    let (head, tail) = body.statements.split_at(at);
-    if !head.iter().all(is_pure) || !tail.iter().all(is_number) || !tail.iter().any(is_transcendental) {
-        return None;
-    }
-    let mut used: FxHashSet<Var> = tail.iter().flat_map(|statement| op_free_variables(&statement.op)).collect();
+/// What statements from a place on need of those before it, if that is a few numbers.
+fn stored(body: &Block, at: usize) -> Option<Vec<Binder>> {
+    let (head, rest) = body.statements.split_at(at);
+    let mut used: FxHashSet<Var> = rest.iter().flat_map(|statement| op_free_variables(&statement.op)).collect();
     used.extend(body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None }));
-    let made = head.iter().filter(|statement| !matches!(statement.op, Op::Index { .. } | Op::Dim { .. }));
-    let stored: Vec<Binder> = made.flat_map(|it| &it.binders).filter(|binder| used.contains(&binder.var)).cloned().collect();
+    let made = head.iter().filter(|statement| !is_read(&statement.op)).flat_map(|statement| &statement.binders);
+    let stored: Vec<Binder> = made.filter(|binder| used.contains(&binder.var)).cloned().collect();
     let are_numbers = stored.iter().all(|binder| matches!(binder.ty, Type::Prim(_)));
-    (are_numbers && (1..=MOST_STORED).contains(&stored.len())).then_some((stored, at))
+    // Reads that are made again are at places that are read.
+    let made: FxHashSet<Var> = head.iter().filter(|it| !is_read(&it.op)).flat_map(|it| &it.binders).map(|it| it.var).collect();
+    let reads = head.iter().filter(|statement| is_read(&statement.op));
+    let can_read_again = !reads.flat_map(|it| op_free_variables(&it.op)).any(|var| made.contains(&var));
+    (are_numbers && can_read_again && (1..=MOST_STORED).contains(&stored.len())).then_some(stored)
+}
+
+fn is_read(op: &Op) -> bool {
+    matches!(op, Op::Index { .. } | Op::Dim { .. })
 }
 
 /// A number, or a sum of such.
-fn is_pure(statement: &Statement) -> bool {
+fn is_sum(statement: &Statement) -> bool {
     match &statement.op {
         Op::Reduce { body, op, .. } => op.is_addition() && body.statements.iter().all(is_number),
         _ => is_number(statement),
@@ -98,8 +114,16 @@ fn is_pure(statement: &Statement) -> bool {
 }
 
 fn is_number(statement: &Statement) -> bool {
-    matches!(statement.op, Op::Prim(..) | Op::Index { .. } | Op::Dim { .. } | Op::Copy(_))
-        && statement.binders.iter().all(|binder| matches!(binder.ty, Type::Prim(_)))
+    let is_simple = match &statement.op {
+        Op::If { then, otherwise, .. } => [then, otherwise].iter().all(|block| block.statements.is_empty()),
+        op => matches!(op, Op::Prim(..) | Op::Index { .. } | Op::Dim { .. } | Op::Copy(_)),
+    };
+    is_simple && statement.binders.iter().all(|binder| matches!(binder.ty, Type::Prim(_)))
+}
+
+/// Whether the statement is better done several at a time.
+fn is_dear(statement: &Statement) -> bool {
+    matches!(&statement.op, Op::Prim(op, _) if op.result().is_float() && !op.is_light())
 }
 
 fn is_transcendental(statement: &Statement) -> bool {

@@ -1,8 +1,10 @@
 //! Rows together: where each iteration of an independent loop is a sum in vectors over the same range, and the sums read something in common, four of
-//! them run in one loop. What they have in common is loaded once for all four, and memory is gone through once.
+//! them run in one loop. What they have in common is loaded once for all four, and memory is gone through once. The same for iterations
+//! that add to the same elements of an accumulator: these are loaded and stored once for all four, which add in their order.
 
 use super::Printer;
 use crate::ir::*;
+use chadwick_core::{BinaryOp, PrimOp};
 use rustc_hash::FxHashSet;
 
 /// How many sums run in one loop.
@@ -15,7 +17,9 @@ struct Row<'b> {
     before: &'b [Stm],
     counter: Local,
     bound: &'b Exp,
-    within: &'b [Stm],
+    within: Vec<&'b Stm>,
+    /// What is added to elements that all rows have in common, behind everything else within.
+    additions: Vec<&'b Stm>,
     totals: &'b [(Combine, Local)],
     after: &'b [Stm],
 }
@@ -24,36 +28,51 @@ impl<'b> Row<'b> {
     fn of(index: Local, body: &'b [Stm]) -> Option<Row<'b>> {
         let split = body.iter().position(|stm| matches!(stm, Stm::For { .. }))?;
         let (before, after) = (&body[..split], &body[split + 1..]);
-        let Stm::For { index: counter, bound, body: within, mark: Mark::Reduction(totals), .. } = &body[split] else {
-            return None;
+        let Stm::For { index: counter, bound, body: inside, mark, .. } = &body[split] else { return None };
+        let totals = match mark {
+            Mark::Reduction(totals) => totals.as_slice(),
+            Mark::Independent => &[],
+            _ => return None,
         };
+        let (additions, within): (Vec<&Stm>, Vec<&Stm>) = inside.iter().partition(|stm| matches!(stm, Stm::Put { .. }));
         let is_simple = |stm: &Stm| matches!(stm, Stm::Let(..) | Stm::Declare(_) | Stm::Assign(..) | Stm::Comment(_));
         let is_before = |stm: &Stm| is_simple(stm) || matches!(stm, Stm::Tick(_));
         let is_after = |stm: &Stm| is_simple(stm) || matches!(stm, Stm::Store { .. });
         let own: FxHashSet<Local> = declared(before).chain([index]).collect();
         let is_total = |local: &Local| totals.iter().any(|(_, total)| total == local);
         let fits = before.iter().all(is_before)
-            && within.iter().all(is_simple)
+            && within.iter().all(|stm| is_simple(stm))
             && after.iter().all(is_after)
-            && within.len() <= LONG
+            && inside.len() <= LONG
+            && totals.is_empty() != additions.is_empty()
             && totals.iter().all(|(_, total)| own.contains(total))
             && within.iter().all(|stm| !matches!(stm, Stm::Assign(local, _) if !is_total(local)))
             && !names_any(bound, &own);
-        let row = Row { before, counter: *counter, bound, within, totals, after };
-        (fits && row.shares_a_load(index)).then_some(row)
+        let row = Row { before, counter: *counter, bound, within, additions, totals, after };
+        let of_row = row.of_row(index);
+        let shares = !row.additions.is_empty() || row.shares_a_load(&of_row);
+        (fits && shares && row.additions.iter().all(|stm| is_common_addition(stm, &of_row))).then_some(row)
+    }
+
+    /// What differs from row to row.
+    fn of_row(&self, index: Local) -> FxHashSet<Local> {
+        let mut of_row = FxHashSet::from_iter([index]);
+        for stm in self.before.iter().chain(self.within.iter().copied()) {
+            if let Stm::Let(local, exp) = stm
+                && names_any(exp, &of_row)
+            {
+                of_row.insert(*local);
+            }
+        }
+        of_row
     }
 
     /// Whether something is read that is the same in all rows, and something that is not.
-    fn shares_a_load(&self, index: Local) -> bool {
-        let mut of_row = FxHashSet::from_iter([index]);
+    fn shares_a_load(&self, of_row: &FxHashSet<Local>) -> bool {
         let (mut shared, mut own) = (0, 0);
-        for (is_within, stm) in self.before.iter().map(|stm| (false, stm)).chain(self.within.iter().map(|stm| (true, stm))) {
-            let Stm::Let(local, exp) = stm else { continue };
-            if names_any(exp, &of_row) {
-                of_row.insert(*local);
-            }
-            for_each_load(exp, &mut |load| match names_any(load, &of_row) {
-                _ if !is_within => {}
+        for stm in &self.within {
+            let Stm::Let(_, exp) = stm else { continue };
+            for_each_load(exp, &mut |load| match names_any(load, of_row) {
                 true => own += 1,
                 false => shared += 1,
             });
@@ -62,8 +81,14 @@ impl<'b> Row<'b> {
     }
 }
 
-fn declared(stms: &[Stm]) -> impl Iterator<Item = Local> {
-    stms.iter().filter_map(|stm| match stm {
+/// Whether a statement adds to a place that is the same in all rows.
+fn is_common_addition(stm: &Stm, of_row: &FxHashSet<Local>) -> bool {
+    let Stm::Put { place, value: Exp::Prim(PrimOp::Binary(BinaryOp::Add, _), operands) } = stm else { return false };
+    !names_any(place, of_row) && operands.first() == Some(place)
+}
+
+fn declared<'s>(stms: impl IntoIterator<Item = &'s Stm>) -> impl Iterator<Item = Local> {
+    stms.into_iter().filter_map(|stm| match stm {
         Stm::Let(local, _) | Stm::Declare(local) => Some(*local),
         _ => None,
     })
@@ -92,7 +117,7 @@ impl Printer<'_> {
         self.line(&format!("for (; {to} - {at} >= {ROWS}; {at} += {ROWS}) {{"));
         self.indent += 1;
         let own: Vec<Local> =
-            declared(row.before).chain(declared(row.within)).chain(declared(row.after)).chain([index]).collect();
+            declared(row.before).chain(declared(row.within.iter().copied())).chain(declared(row.after)).chain([index]).collect();
         for number in 0..ROWS {
             self.as_row(&own, number, |printer| {
                 let declaration = printer.declare(index);
@@ -108,11 +133,17 @@ impl Printer<'_> {
                 clauses
             })
             .collect();
-        self.line(&format!("#pragma omp simd {}", clauses.join(" ")));
+        match row.totals {
+            [] => self.line("#pragma GCC ivdep"),
+            _ => self.line(&format!("#pragma omp simd {}", clauses.join(" "))),
+        }
         let (declaration, name, bound) = (self.declare(row.counter), self.name(row.counter), self.exp(row.bound));
         self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
         self.indent += 1;
-        (0..ROWS).for_each(|number| self.as_row(&own, number, |printer| printer.stms(row.within)));
+        for part in [&row.within, &row.additions] {
+            let part: Vec<Stm> = part.iter().map(|stm| (*stm).clone()).collect();
+            (0..ROWS).for_each(|number| self.as_row(&own, number, |printer| printer.stms(&part)));
+        }
         self.indent -= 1;
         self.line("}");
         (0..ROWS).for_each(|number| self.as_row(&own, number, |printer| printer.stms(row.after)));
