@@ -12,59 +12,90 @@ const ROWS: usize = 4;
 /// Sums of more statements have enough to do by themselves.
 const LONG: usize = 8;
 
-/// The iteration of such a loop.
+/// The iteration of such a loop: straight statements, and loops between them.
 struct Row<'b> {
-    before: &'b [Stm],
+    parts: Vec<Part<'b>>,
+}
+
+enum Part<'b> {
+    Straight(&'b [Stm]),
+    Loop(Inner<'b>),
+}
+
+/// A loop that runs as often in every row.
+struct Inner<'b> {
     counter: Local,
     bound: &'b Exp,
     within: Vec<&'b Stm>,
     /// What is added to elements that all rows have in common, behind everything else within.
     additions: Vec<&'b Stm>,
     totals: &'b [(Combine, Local)],
-    after: &'b [Stm],
 }
 
 impl<'b> Row<'b> {
     fn of(index: Local, body: &'b [Stm]) -> Option<Row<'b>> {
-        let split = body.iter().position(|stm| matches!(stm, Stm::For { .. }))?;
-        let (before, after) = (&body[..split], &body[split + 1..]);
-        let Stm::For { index: counter, bound, body: inside, mark, .. } = &body[split] else { return None };
+        let mut parts = Vec::new();
+        let mut of_row = FxHashSet::from_iter([index]);
+        let mut own: FxHashSet<Local> = FxHashSet::default();
+        let mut rest = body;
+        let mut adds = false;
+        while let Some(split) = rest.iter().position(|stm| matches!(stm, Stm::For { .. })) {
+            let before = &rest[..split];
+            note_of_row(before, &mut of_row);
+            own.extend(declared(before));
+            let inner = Inner::of(&rest[split], &of_row)?;
+            // Totals of the whole loop are only added to at the end, in order; what is added to an accumulator is not read further on.
+            let is_own = |stm: &Stm| is_straight(stm) && !matches!(stm, Stm::Assign(local, _) if !own.contains(local));
+            if adds || !before.iter().all(is_own) || !inner.totals.iter().all(|(_, total)| own.contains(total)) {
+                return None;
+            }
+            adds = !inner.additions.is_empty();
+            of_row.extend(inner.totals.iter().map(|(_, total)| *total));
+            parts.extend([Part::Straight(before), Part::Loop(inner)]);
+            rest = &rest[split + 1..];
+        }
+        parts.push(Part::Straight(rest));
+        let stores = |stm: &Stm| is_straight(stm) || matches!(stm, Stm::Store { .. });
+        (parts.len() > 1 && rest.iter().all(stores)).then_some(Row { parts })
+    }
+
+    /// What each row has for itself.
+    fn own(&self) -> Vec<Local> {
+        let mut own = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Straight(stms) => own.extend(declared(*stms)),
+                Part::Loop(inner) => own.extend(declared(inner.within.iter().copied())),
+            }
+        }
+        own
+    }
+}
+
+impl<'b> Inner<'b> {
+    /// A loop inside rows that differ in these locals, if it can run for several of them at once and something is gained by it.
+    fn of(stm: &'b Stm, of_row: &FxHashSet<Local>) -> Option<Inner<'b>> {
+        let Stm::For { index: counter, bound, body, mark, .. } = stm else { return None };
         let totals = match mark {
             Mark::Reduction(totals) => totals.as_slice(),
             Mark::Independent => &[],
             _ => return None,
         };
-        let (additions, within): (Vec<&Stm>, Vec<&Stm>) = inside.iter().partition(|stm| matches!(stm, Stm::Put { .. }));
-        let is_simple = |stm: &Stm| matches!(stm, Stm::Let(..) | Stm::Declare(_) | Stm::Assign(..) | Stm::Comment(_));
-        let is_before = |stm: &Stm| is_simple(stm) || matches!(stm, Stm::Tick(_));
-        let is_after = |stm: &Stm| is_simple(stm) || matches!(stm, Stm::Store { .. });
-        let own: FxHashSet<Local> = declared(before).chain([index]).collect();
+        let (additions, within): (Vec<&Stm>, Vec<&Stm>) = body.iter().partition(|stm| matches!(stm, Stm::Put { .. }));
         let is_total = |local: &Local| totals.iter().any(|(_, total)| total == local);
-        let fits = before.iter().all(is_before)
-            && within.iter().all(|stm| is_simple(stm))
-            && after.iter().all(is_after)
-            && inside.len() <= LONG
+        let is_simple = |stm: &&Stm| match stm {
+            Stm::Assign(local, _) => is_total(local),
+            stm => is_straight(stm) && !matches!(stm, Stm::Tick(_)),
+        };
+        let mut of_row = of_row.clone();
+        note_of_row(within.iter().copied(), &mut of_row);
+        let fits = within.iter().all(is_simple)
+            && body.len() <= LONG
             && totals.is_empty() != additions.is_empty()
-            && totals.iter().all(|(_, total)| own.contains(total))
-            && within.iter().all(|stm| !matches!(stm, Stm::Assign(local, _) if !is_total(local)))
-            && !names_any(bound, &own);
-        let row = Row { before, counter: *counter, bound, within, additions, totals, after };
-        let of_row = row.of_row(index);
-        let shares = !row.additions.is_empty() || row.shares_a_load(&of_row);
-        (fits && shares && row.additions.iter().all(|stm| is_common_addition(stm, &of_row))).then_some(row)
-    }
-
-    /// What differs from row to row.
-    fn of_row(&self, index: Local) -> FxHashSet<Local> {
-        let mut of_row = FxHashSet::from_iter([index]);
-        for stm in self.before.iter().chain(self.within.iter().copied()) {
-            if let Stm::Let(local, exp) = stm
-                && names_any(exp, &of_row)
-            {
-                of_row.insert(*local);
-            }
-        }
-        of_row
+            && additions.iter().all(|stm| is_common_addition(stm, &of_row))
+            && !names_any(bound, &of_row);
+        let inner = Inner { counter: *counter, bound, within, additions, totals };
+        (fits && (!inner.additions.is_empty() || inner.shares_a_load(&of_row))).then_some(inner)
     }
 
     /// Whether something is read that is the same in all rows, and something that is not.
@@ -78,6 +109,25 @@ impl<'b> Row<'b> {
             });
         }
         shared > 0 && own > 0
+    }
+}
+
+fn is_straight(stm: &Stm) -> bool {
+    matches!(stm, Stm::Let(..) | Stm::Declare(_) | Stm::Assign(..) | Stm::Comment(_) | Stm::Tick(_))
+}
+
+/// Adds what differs from row to row, because it is made of something that does.
+fn note_of_row<'s>(stms: impl IntoIterator<Item = &'s Stm>, of_row: &mut FxHashSet<Local>) {
+    for stm in stms {
+        match stm {
+            Stm::Let(local, exp) if names_any(exp, of_row) => {
+                of_row.insert(*local);
+            }
+            Stm::Declare(local) | Stm::Assign(local, _) => {
+                of_row.insert(*local);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -116,40 +166,48 @@ impl Printer<'_> {
         self.line(&format!("int64_t {at} = {from};"));
         self.line(&format!("for (; {to} - {at} >= {ROWS}; {at} += {ROWS}) {{"));
         self.indent += 1;
-        let own: Vec<Local> =
-            declared(row.before).chain(declared(row.within.iter().copied())).chain(declared(row.after)).chain([index]).collect();
+        let own: Vec<Local> = row.own().into_iter().chain([index]).collect();
         for number in 0..ROWS {
             self.as_row(&own, number, |printer| {
                 let declaration = printer.declare(index);
                 printer.line(&format!("{declaration} = {at} + {number};"));
-                let once = |stm: &&Stm| number == 0 || !matches!(stm, Stm::Tick(_) | Stm::Comment(_));
-                printer.stms(&row.before.iter().filter(once).cloned().collect::<Vec<_>>());
             });
         }
-        let clauses: Vec<String> = (0..ROWS)
-            .map(|number| {
-                let mut clauses = String::new();
-                self.as_row(&own, number, |printer| clauses = printer.reduction_clauses("", row.totals));
-                clauses
-            })
-            .collect();
-        match row.totals {
-            [] => self.line("#pragma GCC ivdep"),
-            _ => self.line(&format!("#pragma omp simd {}", clauses.join(" "))),
+        for part in &row.parts {
+            match part {
+                Part::Straight(stms) => {
+                    for number in 0..ROWS {
+                        let once = |stm: &&Stm| number == 0 || !matches!(stm, Stm::Tick(_) | Stm::Comment(_));
+                        let stms: Vec<Stm> = stms.iter().filter(once).cloned().collect();
+                        self.as_row(&own, number, |printer| printer.stms(&stms));
+                    }
+                }
+                Part::Loop(inner) => self.inner_loop(inner, &own),
+            }
         }
-        let (declaration, name, bound) = (self.declare(row.counter), self.name(row.counter), self.exp(row.bound));
-        self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
-        self.indent += 1;
-        for part in [&row.within, &row.additions] {
-            let part: Vec<Stm> = part.iter().map(|stm| (*stm).clone()).collect();
-            (0..ROWS).for_each(|number| self.as_row(&own, number, |printer| printer.stms(&part)));
-        }
-        self.indent -= 1;
-        self.line("}");
-        (0..ROWS).for_each(|number| self.as_row(&own, number, |printer| printer.stms(row.after)));
         self.indent -= 1;
         self.line("}");
         self.for_loop(index, &at, to, body, mark);
+    }
+
+    fn inner_loop(&mut self, inner: &Inner<'_>, own: &[Local]) {
+        let mut clauses = Vec::new();
+        for number in 0..ROWS {
+            self.as_row(own, number, |printer| clauses.push(printer.reduction_clauses("", inner.totals)));
+        }
+        match inner.totals {
+            [] => self.line("#pragma GCC ivdep"),
+            _ => self.line(&format!("#pragma omp simd {}", clauses.join(" "))),
+        }
+        let (declaration, name, bound) = (self.declare(inner.counter), self.name(inner.counter), self.exp(inner.bound));
+        self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
+        self.indent += 1;
+        for part in [&inner.within, &inner.additions] {
+            let part: Vec<Stm> = part.iter().map(|stm| (*stm).clone()).collect();
+            (0..ROWS).for_each(|number| self.as_row(own, number, |printer| printer.stms(&part)));
+        }
+        self.indent -= 1;
+        self.line("}");
     }
 
     /// Prints something with other names for what each row has for itself.
