@@ -173,13 +173,15 @@ fn prototype(function: &Function, returns: Option<Prim>, layouts: &Layouts, name
         let info = &function.locals[param.0 as usize];
         params.push(declaration(&info.ty, &names[param.0 as usize], layouts));
     }
+    // The C compiler unrolls a recursion by a few calls if it is told that this is wanted.
+    let inline = if function.recursive { "inline " } else { "" };
     if let Some(prim) = returns {
-        return format!("static cw_result_{} {}({})", prim.name(), function.name, params.join(", "));
+        return format!("static {inline}cw_result_{} {}({})", prim.name(), function.name, params.join(", "));
     }
     for (number, ty) in function.results.iter().enumerate() {
         params.push(declaration(&Ty::Place(Box::new(ty.clone())), &format!("result{number}"), layouts));
     }
-    format!("static int {}({})", function.name, params.join(", "))
+    format!("static {inline}int {}({})", function.name, params.join(", "))
 }
 
 impl Printer<'_> {
