@@ -37,6 +37,7 @@ static void cw_reset_chunks(cw_context *ctx) {
 
 /* Takes back all memory of a run; some of it is kept for the next one. */
 CW_HOST void cw_reset(cw_context *ctx) {
+  cw_report_live(ctx);
   for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
     memset(each->free_nodes, 0, sizeof each->free_nodes);
     memset(each->free_blocks, 0, sizeof each->free_blocks);
@@ -118,7 +119,10 @@ CW_HOST const uint8_t *cw_stream(const cw_context *ctx, int64_t *length) {
 }
 
 /* The most bytes of values that were there at one time since the limits were set. */
-CW_HOST int64_t cw_peak(const cw_context *ctx) { return ctx->memory->peak; }
+CW_HOST int64_t cw_peak(const cw_context *ctx) {
+  int64_t live = ctx->memory->live + ctx->unreported;
+  return ctx->memory->peak > live ? ctx->memory->peak : live;
+}
 
 #ifdef CW_PROFILE
 /* Of all calls so far: nanoseconds on the account of each line, behind the number of blocks and bytes that were asked for. */

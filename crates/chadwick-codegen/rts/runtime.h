@@ -443,20 +443,36 @@ static int32_t cw_node_class(int64_t bytes, int64_t *rounded) {
   return log < 31 + 11 ? 65 + log - 11 : CW_NODE_CLASSES - 1;
 }
 
-/* Memory for a node of a recursive type; its first word counts references. */
+/* What stands for a failure where a node is returned. */
+#define CW_FAILED_NODE ((void *)(uintptr_t)1)
+
+/* Nodes are many and small: their bytes are told in portions. */
+static inline void cw_count_node(cw_context *ctx, int64_t bytes) {
+  ctx->unreported += bytes;
+  if (cw_unlikely(ctx->unreported > CW_UNREPORTED || ctx->unreported < -CW_UNREPORTED)) cw_report_live(ctx);
+}
+
+__attribute__((cold, noinline)) static char *cw_node_in_new_chunk(cw_context *ctx, int64_t bytes) {
+  return cw_has_room(ctx, bytes + ctx->unreported) ? cw_bump(ctx, bytes, 16) : NULL;
+}
+
+/* Memory for a node of a recursive type; its first word counts references. Whoever asks writes all of it that is read. */
 static inline void *cw_node(cw_context *ctx, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
-  void *node = ctx->free_nodes[class];
-  if (!cw_has_room(ctx, rounded)) return NULL;
-  if (node != NULL)
+  char *node = ctx->free_nodes[class];
+  char *next = (char *)(((uintptr_t)ctx->bump + 15) & ~(uintptr_t)15);
+  if (node != NULL) {
     ctx->free_nodes[class] = *(void **)node;
-  else
-    node = cw_bump(ctx, rounded, 16);
-  if (node == NULL) return NULL;
+  } else if (cw_unlikely(ctx->bump_end - next < rounded)) {
+    node = cw_node_in_new_chunk(ctx, rounded);
+    if (node == NULL) return NULL;
+  } else {
+    node = next;
+    ctx->bump = next + rounded;
+  }
   cw_count_allocation(ctx, rounded);
-  cw_count_live(ctx, rounded);
-  memset(node, 0, (size_t)bytes);
+  cw_count_node(ctx, rounded);
   *(int64_t *)node = 1;
   return node;
 }
@@ -464,7 +480,7 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
 static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
-  cw_count_live(ctx, -rounded);
+  cw_count_node(ctx, -rounded);
   *(void **)node = ctx->free_nodes[class];
   ctx->free_nodes[class] = node;
 }

@@ -73,17 +73,27 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::Scale if is(y, one) => atom(x),
         BinaryOp::Scale if is(x, one) => atom(y),
         // Only derivatives scale. Half of a number and twice that is the number, unless it is too small for its half to be one.
-        BinaryOp::Scale if is(y, Const::from_i128(prim, 2)) => match definition(x)? {
-            (PrimOp::Binary(BinaryOp::Scale, _), args) => match args.as_slice() {
-                [inner, Atom::Const(half)]
-                    if *half != zero && eval(PrimOp::Binary(BinaryOp::Add, prim), &[*half, *half]).ok() == Some(one) =>
-                {
-                    atom(inner)
+        BinaryOp::Scale if is(y, Const::from_i128(prim, 2)) => {
+            let is_half = |atom: &Atom| match atom {
+                Atom::Const(half) => {
+                    *half != zero && eval(PrimOp::Binary(BinaryOp::Add, prim), &[*half, *half]).ok() == Some(one)
+                }
+                Atom::Var(_) => false,
+            };
+            let (PrimOp::Binary(BinaryOp::Scale, _), args) = definition(x)? else { return None };
+            let [inner, factor] = args.as_slice() else { return None };
+            if is_half(factor) {
+                return atom(inner);
+            }
+            // As in the derivative of the root of a sum of squares.
+            match definition(factor)? {
+                (PrimOp::Binary(BinaryOp::Mul, _), factors) if factors.len() == 2 => {
+                    let half = factors.iter().position(is_half)?;
+                    Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![inner.clone(), factors[1 - half].clone()]))
                 }
                 _ => None,
-            },
-            _ => None,
-        },
+            }
+        }
         BinaryOp::Scale if is(y, Const::from_i128(prim, -1)) && (prim.is_float() || prim.is_signed()) => {
             Some(Simpler::Prim(PrimOp::Unary(UnaryOp::Negate, prim), vec![x.clone()]))
         }

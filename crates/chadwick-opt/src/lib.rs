@@ -4,12 +4,13 @@ mod algebra;
 mod choices;
 mod dead;
 mod defunctionalise;
+mod detach;
 mod distribute;
 mod facts;
 mod fission;
 mod fuse;
 mod inline;
-mod shifts;
+
 mod simplify;
 mod unroll;
 mod unswitch;
@@ -17,11 +18,11 @@ mod unswitch;
 pub use choices::choose_elements;
 pub use dead::remove_dead;
 pub use defunctionalise::defunctionalise;
+pub use detach::detach_shifts;
 pub use distribute::distribute;
 pub use fission::fission;
 pub use fuse::fuse;
 pub use inline::inline;
-pub use shifts::detach_shifts;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
@@ -41,7 +42,7 @@ pub const PREPARE: &[Pass] = &[
     Pass { name: "choices", run: choose_elements },
     Pass { name: "fuse", run: fuse },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Keep) },
-    Pass { name: "shifts", run: detach_shifts },
+    Pass { name: "detach", run: detach_shifts },
 ];
 
 /// After derivatives.

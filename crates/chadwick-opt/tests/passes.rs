@@ -20,7 +20,7 @@ fn pass(name: &str) -> fn(&mut Program) {
         "dead" => remove_dead,
         "inline" => inline,
         "choices" => choose_elements,
-        "shifts" => detach_shifts,
+        "detach" => detach_shifts,
         "fission" => fission,
         other => panic!("there is no pass `{other}`"),
     }

@@ -16,6 +16,7 @@ use crate::layout::Layouts;
 use chadwick_core::{Prim, Program};
 use prims::{constant, operation};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const RUNTIME: &str = include_str!("../../rts/runtime.h");
@@ -41,11 +42,13 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let mut arrays = sums::Arrays::default();
     let names: FxHashMap<usize, &str> = functions.iter().map(|(number, function)| (*number, function.name.as_str())).collect();
     let is_entry = |number: usize| program.entries.iter().any(|entry| entry.function.0 as usize == number);
-    let returning: FxHashMap<usize, Prim> = functions
+    let is_node = |id: SumId| layouts.get(id).recursive;
+    let returning: FxHashMap<usize, Returned> = functions
         .iter()
         .filter(|(number, function)| function.recursive && !is_entry(*number) && !memos.contains(number))
         .filter_map(|(number, function)| match function.results.as_slice() {
-            [Ty::Prim(prim)] => Some((*number, *prim)),
+            [Ty::Prim(prim)] => Some((*number, Returned::Number(*prim))),
+            [Ty::Prim(prim), Ty::Sum(id)] if is_node(*id) => Some((*number, Returned::WithNode(*prim, *id))),
             _ => None,
         })
         .collect();
@@ -99,12 +102,8 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let _ = writeln!(out, "\nenum {{ CW_MEMOS = {} }};", memos.len());
     sums::print(layouts, &mut arrays, &mut out);
     out.push_str("\n/* Functions */\n\n");
-    let mut returned: Vec<Prim> = returning.values().copied().collect();
-    returned.sort_unstable_by_key(|prim| prim.name());
-    returned.dedup();
-    for prim in returned {
-        let _ = writeln!(out, "typedef struct {{ {} value; int failed; }} cw_result_{};", c_type(prim), prim.name());
-    }
+    let returned: BTreeSet<String> = returning.values().map(|returned| returned.definition(layouts)).collect();
+    out.extend(returned);
     for (number, function) in functions {
         out.push_str(&prototype(function, returning.get(number).copied(), layouts, &local_names(function)));
         out.push_str(";\n");
@@ -164,7 +163,34 @@ fn declaration(ty: &Ty, name: &str, layouts: &Layouts) -> String {
     }
 }
 
-fn prototype(function: &Function, returns: Option<Prim>, layouts: &Layouts, names: &[String]) -> String {
+/// What a recursive function returns in registers, and whether it failed.
+#[derive(Clone, Copy)]
+pub(super) enum Returned {
+    Number(Prim),
+    /// A number and a node of a recursive type, as the forward part of a function does; there is a node that stands for failure.
+    WithNode(Prim, SumId),
+}
+
+impl Returned {
+    fn name(self, layouts: &Layouts) -> String {
+        match self {
+            Returned::Number(prim) => format!("cw_result_{}", prim.name()),
+            Returned::WithNode(prim, id) => format!("cw_result_{}_{}", prim.name(), sums::name(id, layouts)),
+        }
+    }
+
+    fn definition(self, layouts: &Layouts) -> String {
+        let name = self.name(layouts);
+        match self {
+            Returned::Number(prim) => format!("typedef struct {{ {} value; int failed; }} {name};\n", c_type(prim)),
+            Returned::WithNode(prim, id) => {
+                format!("typedef struct {{ {} value; {} node; }} {name};\n", c_type(prim), sums::name(id, layouts))
+            }
+        }
+    }
+}
+
+fn prototype(function: &Function, returns: Option<Returned>, layouts: &Layouts, names: &[String]) -> String {
     let mut params = vec![String::from("cw_context *ctx")];
     if function.recursive {
         params.push(String::from("int64_t depth"));
@@ -175,8 +201,8 @@ fn prototype(function: &Function, returns: Option<Prim>, layouts: &Layouts, name
     }
     // The C compiler unrolls a recursion by a few calls if it is told that this is wanted.
     let inline = if function.recursive { "inline " } else { "" };
-    if let Some(prim) = returns {
-        return format!("static {inline}cw_result_{} {}({})", prim.name(), function.name, params.join(", "));
+    if let Some(returned) = returns {
+        return format!("static {inline}{} {}({})", returned.name(layouts), function.name, params.join(", "));
     }
     for (number, ty) in function.results.iter().enumerate() {
         params.push(declaration(&Ty::Place(Box::new(ty.clone())), &format!("result{number}"), layouts));
@@ -214,9 +240,9 @@ struct Printer<'a> {
     function: &'a Function,
     function_names: &'a FxHashMap<usize, &'a str>,
     /// Functions that return their one result in a register, beside whether they failed.
-    returning: &'a FxHashMap<usize, Prim>,
+    returning: &'a FxHashMap<usize, Returned>,
     /// What the function that is printed returns so.
-    returns: Option<Prim>,
+    returns: Option<Returned>,
     /// Functions that may call themselves: they are told how deep they are.
     recursive: &'a FxHashSet<usize>,
     /// How deep the function that is printed is.
@@ -267,8 +293,9 @@ impl Printer<'_> {
         if let Some(memo) = memo {
             self.close_memo(memo);
         }
-        match (self.returns, returned.as_slice()) {
-            (Some(prim), [value]) => self.line(&format!("return (cw_result_{}){{.value = {value}}};", prim.name())),
+        match (self.returns.map(|returns| returns.name(self.layouts)), returned.as_slice()) {
+            (Some(name), [value]) => self.line(&format!("return ({name}){{.value = {value}}};")),
+            (Some(name), [value, node]) => self.line(&format!("return ({name}){{.value = {value}, .node = {node}}};")),
             _ => self.line("return 0;"),
         }
         self.out.push_str("}\n\n");
@@ -292,7 +319,10 @@ impl Printer<'_> {
     fn leave(&self, error: &str) -> String {
         match self.returns {
             None => format!("return {error};"),
-            Some(prim) => format!("return (cw_result_{}){{.failed = {error}}};", prim.name()),
+            Some(returned @ Returned::Number(_)) => format!("return ({}){{.failed = {error}}};", returned.name(self.layouts)),
+            Some(returned @ Returned::WithNode(..)) => {
+                format!("{{ (void){error}; return ({}){{.node = CW_FAILED_NODE}}; }}", returned.name(self.layouts))
+            }
         }
     }
 
@@ -390,6 +420,7 @@ impl Printer<'_> {
                 }
                 self.line(&format!("}}; memcpy({data}, table, sizeof table); }}"));
             }
+            Stm::Put { place: Exp::Tag(_, id), .. } if !sums::has_tag(*id, self.layouts) => {}
             Stm::Put { place, value } => {
                 let place = match place {
                     Exp::Tag(sum, id) => sums::tag_place(*id, &self.exp(sum), self.layouts),
@@ -601,11 +632,16 @@ impl Printer<'_> {
             false => self.state_depth(),
         }
         let unwinding = self.leave(&format!("cw_unwind(ctx, {})", site.0));
-        if let (Some(prim), [result]) = (self.returning.get(&function), results) {
-            let (declaration, result) = (self.declare(*result), self.name(*result));
-            self.line(&format!("cw_result_{} {result}_or_error = {name}({});", prim.name(), passed.join(", ")));
-            self.line(&format!("if (cw_unlikely({result}_or_error.failed)) {unwinding}"));
+        if let (Some(returned), [value, node @ ..]) = (self.returning.get(&function), results) {
+            let (declaration, result) = (self.declare(*value), self.name(*value));
+            self.line(&format!("{} {result}_or_error = {name}({});", returned.name(self.layouts), passed.join(", ")));
+            let failed = if node.is_empty() { ".failed" } else { ".node == CW_FAILED_NODE" };
+            self.line(&format!("if (cw_unlikely({result}_or_error{failed})) {unwinding}"));
             self.line(&format!("{declaration} = {result}_or_error.value;"));
+            for node in node {
+                let declaration = self.declare(*node);
+                self.line(&format!("{declaration} = {result}_or_error.node;"));
+            }
             return;
         }
         for local in results {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// A function whose text waits while another one is written.
 pub(super) struct Around {
     text: String,
-    returns: Option<Prim>,
+    returns: Option<super::Returned>,
     depth: &'static str,
     indent: usize,
 }

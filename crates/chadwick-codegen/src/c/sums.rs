@@ -36,6 +36,12 @@ pub(super) fn tag(id: SumId, value: &str, layouts: &Layouts) -> String {
     }
 }
 
+/// Whether there is a choice that is not told by whether a value is null.
+pub(super) fn has_tag(id: SumId, layouts: &Layouts) -> bool {
+    let sum = layouts.get(id);
+    sum.constructors.len() > 1 + usize::from(sum.null_tag().is_some())
+}
+
 /// Where the constructor of a value stands that is not null.
 pub(super) fn tag_place(id: SumId, value: &str, layouts: &Layouts) -> String {
     format!("{value}{}tag", if layouts.get(id).recursive { "->" } else { "." })
@@ -128,7 +134,7 @@ fn structure(id: SumId, layouts: &Layouts, done: &mut BTreeSet<SumId>, out: &mut
     if sum.recursive {
         out.push_str("int64_t refs; ");
     }
-    if sum.constructors.len() > 1 {
+    if has_tag(id, layouts) {
         out.push_str("int32_t tag; ");
     }
     match sum.constructors.iter().all(Vec::is_empty) {
