@@ -73,14 +73,20 @@ impl<'p> Context<'p> {
         self.flows.useful_variables(self.b.program(), block, outputs, reverse)
     }
 
-    /// The variables in a block through which reverse mode goes from the results, or from what is accumulated or logged, to the inputs.
+    /// The variables in a block that depend on the inputs, for reverse mode: without those totals that nothing passes on to the results or to
+    /// what is accumulated or logged. Where a maximum is only compared with, or is a shift that cancels, its place is not looked for.
     pub fn passed_variables(&mut self, block: &Block, inputs: Vec<Var>) -> FxHashSet<Var> {
         let mut active = self.active_variables(block, inputs, true);
+        let mut totals = FxHashSet::default();
+        note_totals(block, &mut totals);
+        if totals.is_empty() {
+            return active;
+        }
         let mut outputs: Vec<Atom> = block.results.clone();
         self.for_each_written(block, &mut |atom| outputs.push(atom.clone()));
         let outputs = outputs.iter().filter_map(|atom| if let Atom::Var(var) = atom { Some(*var) } else { None });
         let useful = self.useful_variables(block, outputs.collect::<Vec<Var>>(), true);
-        active.retain(|var| useful.contains(var));
+        active.retain(|var| useful.contains(var) || !totals.contains(var));
         active
     }
 
@@ -532,4 +538,16 @@ pub fn boxed(ty: Type) -> Type {
 /// An array type with one more axis in front.
 pub fn with_axis(ty: &Type) -> Type {
     ty.clone().array([Dim::Any])
+}
+
+/// The numbers that are totals of reductions.
+fn note_totals(block: &Block, totals: &mut FxHashSet<Var>) {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        for Statement { binders, op, .. } in &block.statements {
+            if let Op::Reduce { .. } = op {
+                totals.extend(binders.iter().filter(|binder| matches!(binder.ty, Type::Prim(_))).map(|binder| binder.var));
+            }
+            op.scopes().iter().for_each(|scope| note_totals(scope.block, totals));
+        }
+    });
 }
