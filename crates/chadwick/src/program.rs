@@ -439,7 +439,7 @@ impl Program {
     ///
     /// ```
     /// # use chadwick::Program;
-    /// let program = Program::from_source("entry f (n: i64) = i64.sum (scan (+) 0 (iota n))")?;
+    /// let program = Program::from_source("entry f (n: i64) = scan (+) 0 (iota n)")?;
     /// program.function("f")?.call(&[1000i64.into()])?;
     /// assert!(program.peak_memory() >= 8000);
     /// # Ok::<(), chadwick::Error>(())

@@ -325,3 +325,24 @@ fn what_is_outside_is_refused_with_its_place() {
         assert!(message.contains("E0410") && message.contains(what), "{text}\n{message}");
     }
 }
+
+/// The price of bulk operations: what a loop held for one iteration is held for all of them.
+#[test]
+fn bulk_operations_hold_all_iterations_at_once() {
+    let sum = |n: usize| {
+        format!("f64.sum (map (\\i -> f64.sum (map (\\j -> a[j] * f64.sin (a[j] * f64.i64 i)) (iota 64))) (iota {n}))")
+    };
+    let peak = |program: Program| {
+        program.function("f").and_then(|f| f.call(&[])).unwrap_or_else(|error| panic!("{}", error.message()));
+        program.peak_memory()
+    };
+    let bulk = |n: usize| peak(by_dual_arrays(&format!("entry f = vjp (\\(a: [64]f64) -> {}) (tabulate 64 f64.i64) 1", sum(n))));
+    let one_at_a_time = |n: usize| peak(source(&format!("entry f = let a = tabulate 64 f64.i64 in {}", sum(n))));
+    for n in [200, 400] {
+        let all = 8 * 64 * n;
+        assert!((all..40 * all).contains(&bulk(n)), "{} bytes", bulk(n));
+        assert!(one_at_a_time(n) < all / 4, "{} bytes", one_at_a_time(n));
+    }
+    let growth = bulk(400) as f64 / bulk(200) as f64;
+    assert!((1.8..2.2).contains(&growth), "{growth}");
+}
