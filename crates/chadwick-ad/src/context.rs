@@ -84,8 +84,8 @@ impl<'p> Context<'p> {
         }
         let mut outputs: Vec<Atom> = block.results.clone();
         self.for_each_written(block, &mut |atom| outputs.push(atom.clone()));
-        let outputs = outputs.iter().filter_map(|atom| if let Atom::Var(var) = atom { Some(*var) } else { None });
-        let useful = self.useful_variables(block, outputs.collect::<Vec<Var>>(), true);
+        let outputs: Vec<Var> = outputs.iter().filter_map(Atom::as_var).collect();
+        let useful = self.useful_variables(block, outputs, true);
         active.retain(|var| useful.contains(var) || !totals.contains(var));
         active
     }

@@ -208,7 +208,7 @@ fn has_loops(op: &Op) -> bool {
 
 /// Whether an iteration is straight, with operations that are dear one by one.
 fn is_mathematics(op: &Op) -> bool {
-    let is_dear = |statement: &Statement| matches!(&statement.op, Op::Prim(op, _) if op.result().is_float() && !op.is_light());
+    let is_dear = |statement: &Statement| matches!(&statement.op, Op::Prim(op, _) if op.is_heavy());
     body_of(op).is_some_and(|body| {
         body.statements.iter().all(|statement| statement.op.scopes().is_empty()) && body.statements.iter().any(is_dear)
     })

@@ -318,6 +318,11 @@ impl PrimOp {
         }
     }
 
+    /// Whether the operation is one on floats that costs more than a store and a load.
+    pub fn is_heavy(self) -> bool {
+        self.result().is_float() && !self.is_light()
+    }
+
     /// The inverse of [`PrimOp::name`], also for operations that do not exist at their type.
     pub fn from_name(name: &str) -> Option<PrimOp> {
         let (prim, op) = name.split_once('.')?;

@@ -469,6 +469,13 @@ impl From<Const> for Atom {
 }
 
 impl Atom {
+    pub fn as_var(&self) -> Option<Var> {
+        match self {
+            Atom::Var(var) => Some(*var),
+            Atom::Const(_) => None,
+        }
+    }
+
     pub fn i64(value: i64) -> Atom {
         Atom::Const(Const::I64(value))
     }

@@ -56,18 +56,18 @@ impl Survey {
             for statement in &block.statements {
                 self.statement(statement, repeated);
             }
-            self.whole.extend(block.results.iter().filter_map(variable));
+            self.whole.extend(block.results.iter().filter_map(Atom::as_var));
         });
     }
 
     fn statement(&mut self, statement: &Statement, repeated: bool) {
         match &statement.op {
             Op::Index { array: Atom::Var(array), indices } if self.ranks.get(array) == Some(&indices.len()) => {
-                self.whole.extend(indices.iter().filter_map(variable));
+                self.whole.extend(indices.iter().filter_map(Atom::as_var));
             }
             Op::Dim { .. } => {}
             Op::Match { .. } => {}
-            op => op.for_each_atom(&mut |atom| self.whole.extend(variable(atom))),
+            op => op.for_each_atom(&mut |atom| self.whole.extend(atom.as_var())),
         }
         let repeats = repeated || matches!(statement.op, Op::Loop(_)) || !statement.op.space().is_empty();
         for scope in statement.op.scopes() {
@@ -106,13 +106,6 @@ fn given(block: &Block, at: usize) -> Option<Branch> {
         }
         _ => None,
     })
-}
-
-fn variable(atom: &Atom) -> Option<Var> {
-    match atom {
-        Atom::Var(var) => Some(*var),
-        Atom::Const(_) => None,
-    }
 }
 
 fn binds(block: &Block, var: Var) -> bool {

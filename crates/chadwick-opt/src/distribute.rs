@@ -319,7 +319,7 @@ fn without_effects(nest: &mut Statement) {
 
 /// Drops what the results of a block without effects do not need.
 fn prune(block: &mut Block) {
-    let mut needed: FxHashSet<Var> = block.results.iter().filter_map(variable).collect();
+    let mut needed: FxHashSet<Var> = block.results.iter().filter_map(Atom::as_var).collect();
     let mut kept = Vec::new();
     while let Some(mut statement) = block.statements.pop() {
         let wanted: Vec<bool> = statement.binders.iter().map(|binder| needed.contains(&binder.var)).collect();
@@ -340,13 +340,6 @@ fn prune(block: &mut Block) {
     }
     kept.reverse();
     block.statements = kept;
-}
-
-fn variable(atom: &Atom) -> Option<Var> {
-    match atom {
-        Atom::Var(var) => Some(*var),
-        Atom::Const(_) => None,
-    }
 }
 
 fn element_type(ty: &Type) -> Option<Type> {

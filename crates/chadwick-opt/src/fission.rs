@@ -14,10 +14,7 @@ const MOST_STORED: usize = 2;
 
 /// Splits the loops of all functions.
 pub fn fission(program: &mut Program) {
-    for at in 0..program.functions.len() {
-        let body = std::mem::take(&mut program.functions[at].body);
-        program.functions[at].body = block(program, body);
-    }
+    crate::map_bodies(program, block);
 }
 
 fn block(program: &mut Program, whole: Block) -> Block {
@@ -90,7 +87,7 @@ fn split_at(program: &mut Program, space: &[Axis], body: Block, at: usize, out: 
 fn stored(body: &Block, at: usize) -> Option<Vec<Binder>> {
     let (head, rest) = body.statements.split_at(at);
     let mut used: FxHashSet<Var> = rest.iter().flat_map(|statement| op_free_variables(&statement.op)).collect();
-    used.extend(body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None }));
+    used.extend(body.results.iter().filter_map(Atom::as_var));
     let made = head.iter().filter(|statement| !is_read(&statement.op)).flat_map(|statement| &statement.binders);
     let stored: Vec<Binder> = made.filter(|binder| used.contains(&binder.var)).cloned().collect();
     let are_numbers = stored.iter().all(|binder| matches!(binder.ty, Type::Prim(_)));
@@ -123,7 +120,7 @@ fn is_number(statement: &Statement) -> bool {
 
 /// Whether the statement is better done several at a time.
 fn is_dear(statement: &Statement) -> bool {
-    matches!(&statement.op, Op::Prim(op, _) if op.result().is_float() && !op.is_light())
+    matches!(&statement.op, Op::Prim(op, _) if op.is_heavy())
 }
 
 fn is_transcendental(statement: &Statement) -> bool {

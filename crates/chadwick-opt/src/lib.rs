@@ -27,7 +27,7 @@ pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
 
-use chadwick_core::Program;
+use chadwick_core::{Block, Program};
 
 /// A named step of the pipeline.
 pub struct Pass {
@@ -62,6 +62,14 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "fission", run: fission },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
 ];
+
+/// Replaces the body of every function.
+fn map_bodies(program: &mut Program, map: fn(&mut Program, Block) -> Block) {
+    for at in 0..program.functions.len() {
+        let body = std::mem::take(&mut program.functions[at].body);
+        program.functions[at].body = map(program, body);
+    }
+}
 
 /// Simplification and removal of dead code, until nothing changes or a few rounds have passed.
 pub fn tidy(program: &mut Program, hints: Hints) {

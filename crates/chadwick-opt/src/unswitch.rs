@@ -9,10 +9,7 @@ use rustc_hash::FxHashSet;
 
 /// Takes choices out of the builds of all functions.
 pub fn unswitch(program: &mut Program) {
-    for at in 0..program.functions.len() {
-        let body = std::mem::take(&mut program.functions[at].body);
-        program.functions[at].body = block(program, body);
-    }
+    crate::map_bodies(program, block);
 }
 
 fn block(program: &mut Program, whole: Block) -> Block {

@@ -308,18 +308,18 @@ impl Program {
             Err(Error::NoNativeCode { message }) => {
                 let message = format!("{message}; the interpreter runs the program instead, more slowly");
                 let warning = Diagnostic::warning("W0412", Span::default(), message);
-                self.with_backend(Backend::Interpreter)?.with_warning(warning)
+                Ok(self.with_backend(Backend::Interpreter)?.with_warning(warning))
             }
             found => found,
         }
     }
 
-    fn with_warning(&self, warning: Diagnostic) -> Result<Program> {
+    fn with_warning(&self, warning: Diagnostic) -> Program {
         let Inner { map, lowered, core, engine, choice, backend, .. } = &*self.inner;
         let warnings = [self.inner.warnings.as_slice(), &[warning]].concat();
         let (map, lowered, core, choice) = (Arc::clone(map), Rc::clone(lowered), Rc::clone(core), choice.clone());
         let (engine, backend) = (*engine, *backend);
-        Ok(Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native: None }))
+        Program::assemble(Parts { lowered, core, map, warnings, engine, choice, backend, native: None })
     }
 
     /// The program as it runs, if it does; itself before anything was run.

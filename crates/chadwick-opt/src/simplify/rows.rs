@@ -67,7 +67,7 @@ impl Simplify {
     fn move_rows(&mut self, same: &[usize], body: &mut Block, axes: &[Axis], out: &mut Vec<Statement>) {
         let others = body.statements.iter().enumerate().filter(|(at, _)| same.binary_search(at).is_err());
         let mut used: FxHashSet<Var> = others.flat_map(|(_, statement)| op_free_variables(&statement.op)).collect();
-        used.extend(body.results.iter().filter_map(|result| if let Atom::Var(var) = result { Some(*var) } else { None }));
+        used.extend(body.results.iter().filter_map(Atom::as_var));
         for (count, at) in same.iter().enumerate() {
             let number = body.statements[*at].binders[0].clone();
             if used.contains(&number.var) && is_work(&body.statements[*at].op) {
@@ -137,7 +137,7 @@ fn makings<'s>(statements: impl DoubleEndedIterator<Item = &'s Statement>) -> Ve
 /// Whether an array of the last number saves work and is no larger than one that it is made of.
 fn is_worth_it(makings: &[Statement], axes: &[Axis]) -> bool {
     let is_flat = makings.iter().all(|statement| statement.op.scopes().is_empty());
-    let is_heavy = |op: &Op| matches!(op, Op::Prim(op, _) if op.result().is_float() && !op.is_light());
+    let is_heavy = |op: &Op| matches!(op, Op::Prim(op, _) if op.is_heavy());
     let reads = makings.iter().filter(|statement| matches!(statement.op, Op::Index { .. })).count();
     let needed: FxHashSet<Var> = makings.iter().flat_map(|statement| op_free_variables(&statement.op)).collect();
     let needed: Vec<Var> = axes.iter().map(|axis| axis.var).filter(|axis| needed.contains(axis)).collect();
