@@ -296,9 +296,8 @@ impl Facts {
             }
             let mut shape = self.result_shape(op, at, rank);
             shape.resize(rank, None);
-            if shape.iter().any(Option::is_some) {
-                self.shapes.insert(binder.var, shape);
-            }
+            // Also where nothing is known: an earlier look at the variable may have supposed more.
+            self.shapes.insert(binder.var, shape);
         }
     }
 

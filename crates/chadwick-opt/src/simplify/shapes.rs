@@ -46,7 +46,6 @@ impl Simplify {
     /// Notes the shapes of what a block makes, without changing it.
     fn look_at_shapes(&mut self, block: &Block, depth: usize) {
         for Statement { binders, op, .. } in &block.statements {
-            binders.iter().for_each(|binder| self.facts.set_shape(binder.var, Vec::new()));
             match (op, binders.as_slice()) {
                 (Op::Loop(parts), _) if depth > 0 => self.carried_shapes(parts, depth - 1),
                 (Op::Dim { array, axis }, [binder]) => {
