@@ -4,6 +4,7 @@
 //! reductions, or an accumulation whose path leaves axes out. It gets a nest of its own, for which back ends have a fast way: what the
 //! factors are made of becomes results of the nest (as large as a tape of them would be), and the sum is taken over those.
 
+mod factor;
 mod find;
 
 use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
@@ -11,6 +12,7 @@ use chadwick_core::{
     Atom, Axis, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, Program, Size, SliceDim, Statement, Type, Var,
 };
 use chadwick_source::Span;
+use factor::Factoring;
 use find::{Factor, Found, Kind, Level, find};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -69,7 +71,7 @@ impl Distribute<'_> {
         let mut splits = 0;
         while let Some(statement) = waiting.pop() {
             let replacement = match splits < AT_MOST {
-                true => find(&statement, around).and_then(|found| self.split(&statement, &found)),
+                true => find(&statement, around).and_then(|found| self.split(&statement, &found, around)),
                 false => None,
             };
             match replacement {
@@ -97,12 +99,9 @@ impl Distribute<'_> {
     }
 
     /// The nest in parts: what makes the factors, the sum of products, and the rest.
-    fn split(&mut self, root: &Statement, found: &Found) -> Option<Vec<Statement>> {
+    fn split(&mut self, root: &Statement, found: &Found, around: &[Level]) -> Option<Vec<Statement>> {
         // Sizes must be known where the sum will stand.
-        let mut bound: FxHashSet<Var> = FxHashSet::default();
-        for_each_binder(&Block { statements: vec![root.clone()], results: Vec::new() }, &mut |var, _| {
-            bound.insert(var);
-        });
+        let bound = bound_in(root);
         let axes = found.levels.iter().flatten().chain(&found.kept).chain(&found.summed);
         if axes.into_iter().any(|axis| matches!(axis.size, Atom::Var(var) if bound.contains(&var))) {
             return None;
@@ -118,12 +117,16 @@ impl Distribute<'_> {
                 })?;
                 let factors = self.exported(&mut nest, found, &found.factors)?;
                 let (build, whole) = self.product(found, &factors, &found.kept);
-                let range = |axis: &Axis| SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) };
-                let path = vec![PathStep::Slice(found.kept.iter().map(range).collect())];
+                let path = vec![whole_slice(&found.kept)];
                 let op = Op::Accumulate { handle: handle.clone(), path, value: Atom::Var(whole) };
                 Some(vec![nest, build, Statement { binders: Vec::new(), op, span: found.span }])
             }
             Kind::Sums => {
+                match self.factored(root, found, around) {
+                    Some(Factoring::Here(statements)) => return Some(statements),
+                    Some(Factoring::Outside) => return None,
+                    None => {}
+                }
                 // The first nest makes the factors and nothing else.
                 let (mut first, renamed) = self.copied(&nest);
                 as_builds(&mut first, &found.path)?;
@@ -221,16 +224,9 @@ impl Distribute<'_> {
     /// `build kept (sum over summed (left * right))`, with axes of its own.
     fn product(&mut self, found: &Found, factors: &[Factor; 2], kept: &[Axis]) -> (Statement, Var) {
         let span = found.span;
-        let mut renamed: FxHashMap<Var, Atom> = FxHashMap::default();
-        let mut own = |pass: &mut Self, axes: &[Axis]| -> Vec<Axis> {
-            let copy = axes.iter().map(|axis| {
-                let var = pass.fresh("i", Type::I64).var;
-                renamed.insert(axis.var, Atom::Var(var));
-                Axis { var, size: axis.size.clone() }
-            });
-            copy.collect()
-        };
-        let (kept, summed) = (own(self, kept), own(self, &found.summed));
+        let (kept, mut renamed) = self.own_axes(kept);
+        let (summed, rest) = self.own_axes(&found.summed);
+        renamed.extend(rest);
         let mut statements = Vec::new();
         let mut args = Vec::new();
         for factor in factors {
@@ -259,6 +255,17 @@ impl Distribute<'_> {
         let whole = self.fresh("", Type::Prim(found.prim).array(vec![Dim::Any; kept.len()]));
         let op = Op::Build { space: kept, body, inner: vec![Vec::new()] };
         (Statement { binders: vec![whole.clone()], op, span }, whole.var)
+    }
+
+    /// The axes with fresh variables, and what became of each.
+    fn own_axes(&mut self, axes: &[Axis]) -> (Vec<Axis>, FxHashMap<Var, Atom>) {
+        let mut renamed = FxHashMap::default();
+        let own = axes.iter().map(|axis| {
+            let var = self.fresh("i", Type::I64).var;
+            renamed.insert(axis.var, Atom::Var(var));
+            Axis { var, size: axis.size.clone() }
+        });
+        (own.collect(), renamed)
     }
 
     fn plus(&mut self, prim: Prim, span: Span) -> Lambda {
@@ -295,6 +302,30 @@ fn in_body(nest: &mut Statement, path: &[usize], change: &mut dyn FnMut(&mut Blo
         }
         Some((at, rest)) => in_body(body.statements.get_mut(*at)?, rest, change),
     }
+}
+
+/// The body to which a path leads.
+fn body_of<'a>(nest: &'a Statement, path: &[usize]) -> Option<&'a Block> {
+    let (Op::Build { body, .. } | Op::Reduce { body, .. }) = &nest.op else { return None };
+    match path.split_first() {
+        None => Some(body),
+        Some((at, rest)) => body_of(body.statements.get(*at)?, rest),
+    }
+}
+
+/// What a statement binds, inside too.
+fn bound_in(statement: &Statement) -> FxHashSet<Var> {
+    let mut bound = FxHashSet::default();
+    for_each_binder(&Block { statements: vec![statement.clone()], results: Vec::new() }, &mut |var, _| {
+        bound.insert(var);
+    });
+    bound
+}
+
+/// All of an array with these axes.
+fn whole_slice(axes: &[Axis]) -> PathStep {
+    let range = |axis: &Axis| SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) };
+    PathStep::Slice(axes.iter().map(range).collect())
 }
 
 /// Whether something inside adds to an accumulator, checks or traces.

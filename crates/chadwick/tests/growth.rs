@@ -544,6 +544,28 @@ fn the_factor_of_a_square_goes_to_the_cotangent() {
 }
 
 #[test]
+fn products_that_are_only_added_up_are_taken_once() {
+    // The cotangents of the centre are sums of products with the same matrix: the products with what is summed over the points.
+    let program = source(
+        r"
+        def f [n][d] (xs: [n][d]f64) (m: [d][d]f64) (centre: [d]f64): f64 =
+          let of_point x =
+            let v = map2 (-) x centre
+            in f64.sum (map (\row -> (f64.sum (map2 (*) row v)) ** 2) m)
+          in f64.sum (map of_point xs)
+        entry value [n][d] (xs: [n][d]f64) (m: [d][d]f64) (centre: [d]f64) = f xs m centre
+        entry gradient [n][d] (xs: [n][d]f64) (m: [d][d]f64) (centre: [d]f64) = vjp (f xs m) centre 1",
+    );
+    let program = program.with_engine(chadwick::compile::Engine::ChadFast).expect("a program");
+    let (points, d) = (200, 16);
+    let args = [matrix(points, d, 1), matrix(d, d, 2), vector(d, 3)];
+    let [value, gradient] = ["value", "gradient"].map(|entry| count(&program, entry, &args).float_operations);
+    let products = 2 * points * d * d;
+    assert!(value >= products as u64);
+    assert!(gradient < value + value / 8, "{gradient} against {value}");
+}
+
+#[test]
 fn a_balanced_product_of_distinct_variables_is_linear() {
     fn product(from: usize, to: usize) -> String {
         match to - from {

@@ -60,6 +60,10 @@ impl Level {
         Level { axes: space.to_vec(), uses: FxHashMap::default() }
     }
 
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
     /// Notes what the results of a statement depend on.
     pub fn define(&mut self, statement: &Statement) {
         let used = op_free_variables(&statement.op);

@@ -223,14 +223,30 @@ impl Simplify {
 
     /// The array of which the result of a build is a copy, element by element.
     fn copied(&self, space: &[Axis], body: &Block, result: &Atom) -> Option<Atom> {
-        let statement = body.statements.iter().find(|it| it.binders.iter().any(|binder| Atom::Var(binder.var) == *result))?;
-        let Op::Index { array, indices } = &statement.op else { return None };
-        let in_order =
-            indices.len() == space.len() && space.iter().zip(indices).all(|(axis, index)| *index == Atom::Var(axis.var));
-        let is_own = body.statements.iter().flat_map(|it| &it.binders).any(|binder| Atom::Var(binder.var) == *array);
-        let shape = self.facts.shape(array);
+        let (array, indices) = self.copied_part(space, body, result)?;
+        indices.is_empty().then_some(array)
+    }
+
+    /// An array and an index, at which it has the result of a build.
+    fn copied_part(&self, space: &[Axis], body: &Block, result: &Atom) -> Option<(Atom, Vec<Atom>)> {
+        let made = |it: &Statement| it.binders.iter().position(|binder| Atom::Var(binder.var) == *result);
+        let (statement, at) = body.statements.iter().find_map(|it| Some((it, made(it)?)))?;
+        let (array, mut indices) = match &statement.op {
+            Op::Index { array, indices } => (array.clone(), indices.clone()),
+            Op::Build { space, body, .. } => self.copied_part(space, body, &body.results[at])?,
+            _ => return None,
+        };
+        let before = indices.len().checked_sub(space.len())?;
+        let in_order = space.iter().zip(&indices[before..]).all(|(axis, index)| *index == Atom::Var(axis.var));
+        indices.truncate(before);
+        let is_own = |atom: &Atom| {
+            let own = body.statements.iter().flat_map(|it| &it.binders).map(|binder| binder.var);
+            own.chain(space.iter().map(|axis| axis.var)).any(|var| *atom == Atom::Var(var))
+        };
+        let shape = self.facts.shape(&array);
         let same = |(axis, size): (&Axis, &Option<Atom>)| size.as_ref() == Some(&self.facts.resolve(&axis.size));
-        (in_order && !is_own && space.iter().zip(&shape).all(same)).then(|| array.clone())
+        let is_whole = in_order && shape.len() >= before + space.len() && space.iter().zip(&shape[before..]).all(same);
+        (is_whole && !is_own(&array) && !indices.iter().any(is_own)).then_some((array, indices))
     }
 
     /// Notes results of a build that are the same everywhere, the same as another result, or copies of an array.
