@@ -32,7 +32,8 @@ static void cw_reset_chunks(cw_context *ctx) {
       chunk = chunk->next;
     }
   }
-  ctx->bump = ctx->bump_end = NULL;
+  ctx->bump = ctx->bump_end = ctx->nodes = ctx->nodes_end = NULL;
+  ctx->nodes_part = 0;
 }
 
 /* Takes back all memory of a run; some of it is kept for the next one. */

@@ -43,6 +43,7 @@ enum { CW_CLASSES = 192, CW_LARGE = 128 * 1024, CW_NODE_CLASSES = 96, CW_CHUNK =
 #endif
 
 #define CW_UNREPORTED ((int64_t)64 * 1024)
+#define CW_NODES_PART ((int64_t)64 * 1024)
 
 typedef struct cw_chunk {
   struct cw_chunk *next;
@@ -102,6 +103,8 @@ typedef struct cw_context {
   void *free_nodes[CW_NODE_CLASSES];
   cw_chunk *chunks, *spare_chunks;
   char *bump, *bump_end;
+  char *nodes, *nodes_end; /* a part of a chunk for nodes, of which so many bytes were counted */
+  int64_t nodes_part;
   void **memo;
   int32_t memos;
   uint8_t *stream;
@@ -130,6 +133,11 @@ __attribute__((cold, noinline)) static int cw_fail(cw_context *ctx, int32_t site
   ctx->error.sites[0] = site;
   ctx->error.sites_count = 1;
   return 1;
+}
+
+/* A failure with two values, in registers: an index and a size. */
+__attribute__((cold, noinline)) static int cw_fail_with(cw_context *ctx, int32_t site, int32_t code, int64_t first, int64_t second) {
+  return cw_fail(ctx, site, code, 2, (const int64_t[]){first, second});
 }
 
 /* Passes a failure on to the caller. */
@@ -446,14 +454,17 @@ static int32_t cw_node_class(int64_t bytes, int64_t *rounded) {
 /* What stands for a failure where a node is returned. */
 #define CW_FAILED_NODE ((void *)(uintptr_t)1)
 
-/* Nodes are many and small: their bytes are told in portions. */
-static inline void cw_count_node(cw_context *ctx, int64_t bytes) {
-  ctx->unreported += bytes;
-  if (cw_unlikely(ctx->unreported > CW_UNREPORTED || ctx->unreported < -CW_UNREPORTED)) cw_report_live(ctx);
-}
-
-__attribute__((cold, noinline)) static char *cw_node_in_new_chunk(cw_context *ctx, int64_t bytes) {
-  return cw_has_room(ctx, bytes + ctx->unreported) ? cw_bump(ctx, bytes, 16) : NULL;
+/* A part of a chunk for nodes, larger each time: its bytes are counted, those of the nodes in it are not. */
+__attribute__((cold, noinline)) static char *cw_node_in_new_part(cw_context *ctx, int64_t bytes) {
+  int64_t part = ctx->nodes_part < CW_NODES_PART ? 2 * ctx->nodes_part + 1024 : CW_NODES_PART;
+  if (part < bytes || !cw_has_room(ctx, part)) part = bytes;
+  char *nodes = cw_has_room(ctx, part) ? cw_bump(ctx, part, 16) : NULL;
+  if (nodes == NULL) return NULL;
+  cw_count_live(ctx, part);
+  ctx->nodes_part = part;
+  ctx->nodes = nodes + bytes;
+  ctx->nodes_end = nodes + part;
+  return nodes;
 }
 
 /* Memory for a node of a recursive type; its first word counts references. Whoever asks writes all of it that is read. */
@@ -461,26 +472,23 @@ static inline void *cw_node(cw_context *ctx, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
   char *node = ctx->free_nodes[class];
-  char *next = (char *)(((uintptr_t)ctx->bump + 15) & ~(uintptr_t)15);
   if (node != NULL) {
     ctx->free_nodes[class] = *(void **)node;
-  } else if (cw_unlikely(ctx->bump_end - next < rounded)) {
-    node = cw_node_in_new_chunk(ctx, rounded);
+  } else if (node = ctx->nodes, cw_unlikely(ctx->nodes_end - node < rounded)) {
+    node = cw_node_in_new_part(ctx, rounded);
     if (node == NULL) return NULL;
   } else {
-    node = next;
-    ctx->bump = next + rounded;
+    ctx->nodes = node + rounded;
   }
   cw_count_allocation(ctx, rounded);
-  cw_count_node(ctx, rounded);
   *(int64_t *)node = 1;
   return node;
 }
 
+/* The memory of a node stays with the nodes of its size. */
 static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
   int64_t rounded;
   int32_t class = cw_node_class(bytes, &rounded);
-  cw_count_node(ctx, -rounded);
   *(void **)node = ctx->free_nodes[class];
   ctx->free_nodes[class] = node;
 }

@@ -162,6 +162,8 @@ fn code_flags(options: Options, processor: Processor) -> Vec<String> {
         flags.push(String::from("-march=native"));
     }
     flags.extend(["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"].map(String::from));
+    // A recursive function is inlined into itself a few times, though its checks make it longer than one without.
+    flags.push(String::from("--param=max-inline-insns-recursive=900"));
     match options.strict {
         true => {
             flags.push(String::from("-ffp-contract=off"));

@@ -731,13 +731,14 @@ impl Printer<'_> {
             FailKind::OtherConstructor => "CW_OTHER_CONSTRUCTOR",
             FailKind::AddConstructors => "CW_ADD_CONSTRUCTORS",
         };
-        let list = match values {
-            [] => String::from("NULL"),
-            values => format!("(const int64_t[]){{{}}}", self.list(values)),
-        };
+        let list = self.list(values);
         let condition = self.condition(condition);
         let (count, site) = (values.len(), site.0);
-        let leaving = self.leave(&format!("cw_fail(ctx, {site}, {name}, {count}, {list})"));
+        let leaving = self.leave(&match count {
+            0 => format!("cw_fail(ctx, {site}, {name}, 0, NULL)"),
+            2 => format!("cw_fail_with(ctx, {site}, {name}, {list})"),
+            _ => format!("cw_fail(ctx, {site}, {name}, {count}, (const int64_t[]){{{list}}})"),
+        });
         self.line(&format!("if (cw_unlikely({condition})) {leaving}"));
     }
 
