@@ -1,7 +1,9 @@
 /* Runs a reference as a process. Standard input: the number of sizes, the sizes, the number of arguments, for each its length in 8-byte words and the
  * words, the length of the two results; then commands. A command is `p` or `g` and a number of seconds: run that function for so long and
- * answer with the least time, the median time, and the result. Everything is binary, in the machine's byte order. */
+ * answer with the least time, the median time, the most bytes that it asked for at one time (or a NaN), and the result. Everything is binary, in
+ * the machine's byte order. */
 #include "reference.h"
+#include <malloc.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -24,6 +26,28 @@ static int order(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* The linker leads all calls here. */
+static int64_t live, peak;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *memory);
+
+static void *counted(void *memory) {
+    live += (int64_t)malloc_usable_size(memory);
+    if (live > peak) peak = live;
+    return memory;
+}
+
+void *__wrap_malloc(size_t bytes) { return counted(__real_malloc(bytes)); }
+void *__wrap_calloc(size_t count, size_t bytes) { return counted(__real_calloc(count, bytes)); }
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) { return counted(__real_aligned_alloc(alignment, bytes)); }
+void __wrap_free(void *memory) {
+    live -= (int64_t)malloc_usable_size(memory);
+    __real_free(memory);
+}
+
 int main(void) {
     int64_t sizes = word();
     int64_t *n = malloc(8 * (size_t)sizes);
@@ -43,6 +67,7 @@ int main(void) {
         double seconds;
         if (fread(&seconds, 8, 1, stdin) != 1) exit(1);
         int runs = 0;
+        int64_t before_runs = peak = live;
         for (double begin = now(), before = begin, after; runs < MOST_RUNS; before = after) {
             (which ? gradient : primal)((const double *const *)in, n, outs[which]);
             after = now();
@@ -52,6 +77,8 @@ int main(void) {
         qsort(times, (size_t)runs, 8, order);
         fwrite(&times[0], 8, 1, stdout);
         fwrite(&times[runs / 2], 8, 1, stdout);
+        double memory = (double)(peak - before_runs);
+        fwrite(&memory, 8, 1, stdout);
         fwrite(outs[which], 8, (size_t)lengths[which], stdout);
         fflush(stdout);
     }

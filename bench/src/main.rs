@@ -1,7 +1,7 @@
 //! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
 //! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
-//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it. `--engines` compares all engines with each other instead, on the same programs: counted work, code, memory and native time. Both sides run in turns, so that a busy machine slows both; times are minima.
+//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it, `--openblas` matrix products against OpenBLAS. `--engines` compares all engines with each other instead, on the same programs: counted work, code, memory and native time. Both sides run in turns, so that a busy machine slows both; times are minima.
 
 use chadwick::compile::Engine;
 use chadwick::values::Value;
@@ -29,9 +29,51 @@ struct Options {
     seconds: f64,
     json: bool,
     list: bool,
-    /// The Python that runs JAX, in place of C.
-    jax: Option<String>,
+    peer: Peer,
     engines: bool,
+}
+
+/// What we are measured against.
+#[derive(PartialEq)]
+enum Peer {
+    C,
+    /// By this Python.
+    Jax(String),
+    OpenBlas,
+}
+
+impl Peer {
+    fn name(&self) -> &'static str {
+        match self {
+            Peer::C => "C",
+            Peer::Jax(_) => "JAX",
+            Peer::OpenBlas => "OpenBLAS",
+        }
+    }
+
+    /// The workloads that it has.
+    fn workloads(&self) -> Result<Vec<Workload>> {
+        match self {
+            Peer::C => Ok(workloads::all()),
+            Peer::OpenBlas => Ok(workloads::matrix_products()),
+            Peer::Jax(python) => {
+                let expressed = reference::in_jax(python)?;
+                Ok(workloads::all()
+                    .into_iter()
+                    .filter(|workload| expressed.iter().any(|name| name == workload.program))
+                    .collect())
+            }
+        }
+    }
+
+    /// How its side of a workload is started.
+    fn command(&self, workload: &Workload, directory: &Path) -> Result<Command> {
+        match self {
+            Peer::C => Ok(Command::new(reference::compile(workload.reference, &reference::FLAGS, directory)?)),
+            Peer::Jax(python) => Ok(reference::jax(python, workload.program)),
+            Peer::OpenBlas => reference::openblas(workload.program, directory),
+        }
+    }
 }
 
 /// One function on both sides, in milliseconds.
@@ -53,8 +95,9 @@ struct Row {
     workload: Workload,
     primal: Times,
     gradient: Times,
-    /// What the values of the gradient take up at most, without its arguments, in MiB.
+    /// What the values of the gradient take up at most, without its arguments, in MiB; and those of the reference.
     peak: f64,
+    reference_peak: Option<f64>,
 }
 
 impl Times {
@@ -81,7 +124,7 @@ fn options() -> Result<Options> {
         seconds: 0.5,
         json: false,
         list: false,
-        jax: None,
+        peer: Peer::C,
         engines: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -95,7 +138,8 @@ fn options() -> Result<Options> {
             }
             "--threads" => options.threads = Some(value()?.parse()?),
             "--seconds" => options.seconds = value()?.parse()?,
-            "--jax" => options.jax = Some(value()?),
+            "--jax" => options.peer = Peer::Jax(value()?),
+            "--openblas" => options.peer = Peer::OpenBlas,
             "--json" => options.json = true,
             "--list" => options.list = true,
             "--engines" => options.engines = true,
@@ -108,13 +152,8 @@ fn options() -> Result<Options> {
 
 fn run(options: &Options) -> Result<()> {
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
-    let expressed = options.jax.as_deref().map(reference::in_jax).transpose()?;
-    let has_reference = |name: &str| expressed.as_ref().is_none_or(|names| names.iter().any(|expressed| expressed == name));
-    let all = if options.engines { engines::corpus() } else { workloads::all() };
-    let workloads: Vec<Workload> = all
-        .into_iter()
-        .filter(|workload| wanted(workload.name) && has_reference(workload.reference_in(options.jax.is_some())))
-        .collect();
+    let all = if options.engines { engines::corpus() } else { options.peer.workloads()? };
+    let workloads: Vec<Workload> = all.into_iter().filter(|workload| wanted(workload.name)).collect();
     if workloads.is_empty() {
         return Err("no workload has such a name; --list lists them".into());
     }
@@ -145,7 +184,7 @@ fn run(options: &Options) -> Result<()> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print_summary(&rows);
-        if options.jax.is_none() {
+        if options.peer == Peer::C {
             print_thesis(&rows);
         }
     }
@@ -183,14 +222,14 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     let peak = single.peak_memory() as f64 / f64::from(1 << 20);
     let primal_result = single.function("primal")?.call(&arguments)?;
     let (primal_result, gradient_result) = (flat(&primal_result), flat(&gradient_result));
-    let command = match &options.jax {
-        Some(python) => reference::jax(python, workload.reference_in(true)),
-        None => Command::new(reference::compile(workload.reference, &reference::FLAGS, directory)?),
-    };
+    let command = options.peer.command(&workload, directory)?;
     let lengths = [primal_result.len(), gradient_result.len()];
     let mut reference = Reference::start(command, &workload.sizes, &arguments, lengths)?;
+    let mut reference_peak = None;
     for (which, entry, result) in [(Which::Primal, "primal", &primal_result), (Which::Gradient, "gradient", &gradient_result)] {
-        let found = difference(result, &reference.run(which, 0.0)?.result);
+        let answer = reference.run(which, 0.0)?;
+        reference_peak = answer.memory.map(|bytes| (bytes + 8.0 * result.len() as f64) / f64::from(1 << 20));
+        let found = difference(result, &answer.result);
         if found > TOLERANCE {
             return Err(format!("{entry} of {}: the two sides are {found:e} apart", workload.name).into());
         }
@@ -202,7 +241,7 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     };
     let primal = times(Which::Primal, "primal")?;
     let gradient = times(Which::Gradient, "gradient")?;
-    Ok(Row { workload, primal, gradient, peak })
+    Ok(Row { workload, primal, gradient, peak, reference_peak })
 }
 
 fn take_turns(
@@ -247,9 +286,11 @@ fn best(times: &[Time]) -> Time {
 fn print_head(options: &Options) {
     let parallel = options.threads.map_or(String::new(), |n| format!(" {n} threads |"));
     let line = if options.threads.is_some() { " --: |" } else { "" };
-    let them = if options.jax.is_some() { "JAX" } else { "C" };
-    println!("| program | sizes | {them} ms | ours | ratio |{parallel} {them} gradient ms | ours | ratio |{parallel} peak MiB |");
-    println!("| --- | --- | --: | --: | --: |{line} --: | --: | --: |{line} --: |");
+    let them = options.peer.name();
+    println!(
+        "| program | sizes | {them} ms | ours | ratio |{parallel} {them} gradient ms | ours | ratio |{parallel} {them} MiB | ours |"
+    );
+    println!("| --- | --- | --: | --: | --: |{line} --: | --: | --: |{line} --: | --: |");
 }
 
 fn print_row(row: &Row) {
@@ -258,7 +299,9 @@ fn print_row(row: &Row) {
         let parallel = times.parallel.map_or(String::new(), |time| format!(" {} |", shown(time.least)));
         format!(" {} | {} | {:.2} |{parallel}", shown(times.reference.least), shown(times.ours.least), times.ratio())
     };
-    println!("| {} | {} |{}{} {:.1} |", row.workload.name, sizes.join("×"), part(&row.primal), part(&row.gradient), row.peak);
+    let theirs = row.reference_peak.map_or(String::from("–"), |peak| format!("{peak:.1}"));
+    let (primal, gradient) = (part(&row.primal), part(&row.gradient));
+    println!("| {} | {} |{primal}{gradient} {theirs} | {:.1} |", row.workload.name, sizes.join("×"), row.peak);
 }
 
 fn print_summary(rows: &[Row]) {
@@ -307,6 +350,6 @@ fn as_json(row: &Row) -> serde_json::Value {
     };
     json!({
         "name": row.workload.name, "sizes": row.workload.sizes, "primal": times(&row.primal),
-        "gradient": times(&row.gradient), "peak_mib": row.peak, "thesis_ns": row.workload.thesis.map(|(ns, _)| ns),
+        "gradient": times(&row.gradient), "peak_mib": row.peak, "reference_peak_mib": row.reference_peak, "thesis_ns": row.workload.thesis.map(|(ns, _)| ns),
     })
 }

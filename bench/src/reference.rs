@@ -28,6 +28,8 @@ pub enum Which {
 pub struct Answer {
     pub least: f64,
     pub median: f64,
+    /// The most bytes that it took beside arguments and results, where that is known.
+    pub memory: Option<f64>,
     pub result: Vec<f64>,
 }
 
@@ -38,19 +40,33 @@ pub fn compiler() -> String {
 
 /// Compiles a reference, unless it is there already, and gives the executable.
 pub fn compile(name: &str, flags: &[&str], directory: &Path) -> Result<PathBuf> {
+    build(&home().join("reference").join(format!("{name}.c")), flags, &[], directory)
+}
+
+/// How a program with calls of OpenBLAS is started, on one thread.
+pub fn openblas(name: &str, directory: &Path) -> Result<Command> {
+    let source = home().join("peers").join(format!("openblas_{name}.c"));
+    let mut command = Command::new(build(&source, &FLAGS, &["-lopenblas"], directory)?);
+    command.env("OPENBLAS_NUM_THREADS", "1");
+    Ok(command)
+}
+
+fn build(source: &Path, flags: &[&str], libraries: &[&str], directory: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
-    let (sources, executable) = (home().join("reference"), directory.join(name));
+    let executable = directory.join(source.file_stem().unwrap_or_default());
     if executable.exists() {
         return Ok(executable);
     }
     let status = Command::new(compiler())
         .args(flags)
+        .args(["malloc", "calloc", "aligned_alloc", "free"].map(|function| format!("-Wl,--wrap={function}")))
         .arg("-o")
         .arg(&executable)
-        .args([sources.join(format!("{name}.c")), sources.join("driver.c")])
+        .args([source, &home().join("reference").join("driver.c")])
+        .args(libraries)
         .arg("-lm")
         .status()?;
-    if status.success() { Ok(executable) } else { Err(format!("{name}.c does not compile").into()) }
+    if status.success() { Ok(executable) } else { Err(format!("{} does not compile", source.display()).into()) }
 }
 
 /// How a program in JAX is started, by a Python that has it.
@@ -103,11 +119,12 @@ impl Reference {
         self.commands.write_all(&[command])?;
         self.commands.write_all(&seconds.to_ne_bytes())?;
         self.commands.flush()?;
-        let mut bytes = vec![0; 8 * (length + 2)];
+        let mut bytes = vec![0; 8 * (length + 3)];
         self.answers.read_exact(&mut bytes)?;
         let mut numbers = bytes.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes));
-        let (least, median) = (numbers.next().unwrap_or(f64::NAN), numbers.next().unwrap_or(f64::NAN));
-        Ok(Answer { least, median, result: numbers.collect() })
+        let mut next = || numbers.next().unwrap_or(f64::NAN);
+        let (least, median, memory) = (next(), next(), Some(next()).filter(|bytes| !bytes.is_nan()));
+        Ok(Answer { least, median, memory, result: numbers.collect() })
     }
 }
 

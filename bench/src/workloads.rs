@@ -32,14 +32,20 @@ impl Workload {
         Workload { name, program: name, reference: name, sizes, counted, small, arguments, thesis: None }
     }
 
-    /// The name of the reference: C has one for what are two programs in JAX.
-    pub fn reference_in(&self, jax: bool) -> &'static str {
-        if jax { self.program } else { self.reference }
-    }
-
     fn thesis(self, nanoseconds: f64, problems: Problems) -> Workload {
         Workload { thesis: Some((nanoseconds, problems)), ..self }
     }
+}
+
+/// Matrix products of several sizes.
+pub fn matrix_products() -> Vec<Workload> {
+    let all = all();
+    let of_size = |name: &str, sizes: Vec<i64>| {
+        all.iter().find(|workload| workload.name == name).map(|workload| Workload { sizes, ..workload.clone() })
+    };
+    let products = [128, 200, 256, 512, 1024].map(|n| of_size("matmul", vec![n; 3]));
+    let with_vectors = [128, 512, 1024].map(|n| of_size("matvec", vec![n; 2]));
+    products.into_iter().chain(with_vectors).flatten().collect()
 }
 
 /// All of them, in the order of the table.

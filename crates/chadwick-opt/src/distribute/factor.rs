@@ -36,7 +36,8 @@ impl Distribute<'_> {
         }
         let is_in = |axes: &[Axis], var: Var| axes.iter().any(|axis| axis.var == var);
         let names = |factor: &Factor, axes: &[Axis]| factor.indices.iter().filter_map(Atom::as_var).any(|var| is_in(axes, var));
-        let outermost: Vec<Axis> = around.iter().flat_map(Level::axes).filter(|axis| !reader.axes.contains(axis)).cloned().collect();
+        let outermost: Vec<Axis> =
+            around.iter().flat_map(Level::axes).filter(|axis| !reader.axes.contains(axis)).cloned().collect();
         let (shared, left_out): (Vec<Axis>, Vec<Axis>) =
             found.levels.iter().flatten().cloned().partition(|axis| is_in(&reader.axes, axis.var));
         let is_fixed = |factor: &Factor| factor.depth.is_none() && !names(factor, &left_out);
@@ -109,7 +110,9 @@ fn reader(body: &Block, at: usize, found: &Found, around: &[Level]) -> Option<Re
     let reader = only_user(body, array.var)?;
     let Op::Build { space, body: reading, .. } = &body.statements[reader].op else { return None };
     let read = only_user(reading, array.var)?;
-    let Statement { binders, op: Op::Index { array: Atom::Var(from), indices }, .. } = &reading.statements[read] else { return None };
+    let Statement { binders, op: Op::Index { array: Atom::Var(from), indices }, .. } = &reading.statements[read] else {
+        return None;
+    };
     let [element] = binders.as_slice() else { return None };
     let add = only_user(reading, element.var)?;
     let Op::Accumulate { handle, path, value } = &reading.statements[add].op else { return None };
