@@ -115,11 +115,20 @@ impl Distribute<'_> {
                 at_path(&mut nest, &found.path, &mut |body, at| {
                     body.statements.remove(at);
                 })?;
-                let factors = self.exported(&mut nest, found, &found.factors)?;
+                // What costs little gets a nest of its own, for its reader to take in.
+                let (mut parts, mut factors) = (Vec::new(), found.factors.clone());
+                for factor in &mut factors {
+                    if let Some((making, made)) = self.made_alone(&nest, found, factor) {
+                        *factor = made;
+                        parts.push(making);
+                    }
+                }
+                let factors = self.exported(&mut nest, found, &factors)?;
                 let (build, whole) = self.product(found, &factors, &found.kept);
                 let path = vec![whole_slice(&found.kept)];
                 let op = Op::Accumulate { handle: handle.clone(), path, value: Atom::Var(whole) };
-                Some(vec![nest, build, Statement { binders: Vec::new(), op, span: found.span }])
+                parts.extend([nest, build, Statement { binders: Vec::new(), op, span: found.span }]);
+                Some(parts)
             }
             Kind::Sums => {
                 match self.factored(root, found, around) {
@@ -127,18 +136,7 @@ impl Distribute<'_> {
                     Some(Factoring::Outside) => return None,
                     None => {}
                 }
-                // The first nest makes the factors and nothing else.
-                let (mut first, renamed) = self.copied(&nest);
-                as_builds(&mut first, &found.path)?;
-                let mut factors = found.factors.clone();
-                for factor in factors.iter_mut().filter(|factor| factor.depth.is_some()) {
-                    factor.var = *renamed.get(&factor.var)?;
-                }
-                without_effects(&mut first);
-                let factors = self.exported(&mut first, found, &factors)?;
-                if let Op::Build { body, .. } = &mut first.op {
-                    prune(body);
-                }
+                let (first, factors) = self.making(&nest, found, &found.path, &found.factors)?;
                 let outer: Vec<Axis> = found.levels.iter().flatten().cloned().collect();
                 let all: Vec<Axis> = outer.iter().chain(&found.kept).cloned().collect();
                 let (build, whole) = self.product(found, &factors, &all);
@@ -166,6 +164,35 @@ impl Distribute<'_> {
         }
     }
 
+    /// A nest that makes factors and nothing else. The path leads into the loops that it needs.
+    fn making(
+        &mut self,
+        nest: &Statement,
+        found: &Found,
+        path: &[usize],
+        factors: &[Factor],
+    ) -> Option<(Statement, Vec<Factor>)> {
+        let (mut making, renamed) = self.copied(nest);
+        as_builds(&mut making, path)?;
+        let mut factors = factors.to_vec();
+        for factor in factors.iter_mut().filter(|factor| factor.depth.is_some()) {
+            factor.var = *renamed.get(&factor.var)?;
+        }
+        without_effects(&mut making);
+        let factors = self.exported(&mut making, found, &factors)?;
+        if let Op::Build { body, .. } = &mut making.op {
+            prune(body);
+        }
+        Some((making, factors))
+    }
+
+    /// A nest that makes this factor, if it costs little.
+    fn made_alone(&mut self, nest: &Statement, found: &Found, factor: &Factor) -> Option<(Statement, Factor)> {
+        let (making, factors) = self.making(nest, found, &found.path[..factor.depth?], std::slice::from_ref(factor))?;
+        let made = Factor { depth: None, ..factors.into_iter().next()? };
+        is_cheap(&making.op).then_some((making, made))
+    }
+
     /// A copy of a nest with fresh variables, and what became of each.
     fn copied(&mut self, nest: &Statement) -> (Statement, FxHashMap<Var, Var>) {
         let mut copier = Copier::new(self.program);
@@ -185,8 +212,8 @@ impl Distribute<'_> {
     }
 
     /// The factors as arrays outside the nest, with the axes of the loops around them in front.
-    fn exported(&mut self, nest: &mut Statement, found: &Found, factors: &[Factor; 2]) -> Option<[Factor; 2]> {
-        let mut made = factors.clone();
+    fn exported(&mut self, nest: &mut Statement, found: &Found, factors: &[Factor]) -> Option<Vec<Factor>> {
+        let mut made = factors.to_vec();
         for factor in &mut made {
             let Some(depth) = factor.depth else { continue };
             let ty = self.types.get(factor.var.0 as usize).cloned().flatten()?;
@@ -222,7 +249,7 @@ impl Distribute<'_> {
     }
 
     /// `build kept (sum over summed (left * right))`, with axes of its own.
-    fn product(&mut self, found: &Found, factors: &[Factor; 2], kept: &[Axis]) -> (Statement, Var) {
+    fn product(&mut self, found: &Found, factors: &[Factor], kept: &[Axis]) -> (Statement, Var) {
         let span = found.span;
         let (kept, mut renamed) = self.own_axes(kept);
         let (summed, rest) = self.own_axes(&found.summed);
@@ -336,11 +363,23 @@ fn has_effects(op: &Op) -> bool {
     }
 }
 
+/// Whether all that happens inside is reading and a little arithmetic.
+fn is_cheap(op: &Op) -> bool {
+    match op {
+        Op::Prim(op, _) => !op.is_heavy(),
+        Op::Index { .. } | Op::Copy(_) | Op::Dim { .. } => true,
+        Op::Build { body, .. } => body.statements.iter().all(|it| is_cheap(&it.op)),
+        _ => false,
+    }
+}
+
 /// Takes away what adds to accumulators from outside, and checks.
 fn without_effects(nest: &mut Statement) {
     let op = std::mem::replace(&mut nest.op, Op::Copy(Vec::new()));
     nest.op = op.map_blocks(&mut |mut block| {
-        block.statements.retain(|it| !matches!(it.op, Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. }));
+        // Nothing in its place, so that paths stay right.
+        let effects = |it: &&mut Statement| matches!(it.op, Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. });
+        block.statements.iter_mut().filter(effects).for_each(|it| it.op = Op::Copy(Vec::new()));
         // The accumulators of an inner scope are its own.
         let others = block.statements.iter_mut().filter(|it| !matches!(it.op, Op::WithAccumulators { .. }));
         others.for_each(without_effects);

@@ -15,6 +15,29 @@ pub enum Expression {
     Reshape(Atom, Vec<Atom>),
     Dim(Atom, usize),
     Construct(Type, u32, Vec<Atom>),
+    /// An array of these sizes.
+    Elements(Vec<Atom>, Element),
+}
+
+/// What stands at a place of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// The index along an axis.
+    Place(usize),
+    Atom(Atom),
+    Prim(PrimOp, Vec<Element>),
+    Read(Atom, Vec<Element>),
+}
+
+impl Element {
+    /// Whether an array is read.
+    pub fn reads(&self) -> bool {
+        match self {
+            Element::Place(_) | Element::Atom(_) => false,
+            Element::Prim(_, args) => args.iter().any(Element::reads),
+            Element::Read(..) => true,
+        }
+    }
 }
 
 #[derive(Default)]

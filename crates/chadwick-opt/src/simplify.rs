@@ -6,6 +6,7 @@
 mod accumulators;
 mod arrays;
 mod control;
+mod elements;
 mod hoist;
 mod narrow;
 mod rows;

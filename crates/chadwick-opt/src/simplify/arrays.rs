@@ -249,7 +249,7 @@ impl Simplify {
         (is_whole && !is_own(&array) && !indices.iter().any(is_own)).then_some((array, indices))
     }
 
-    /// Notes results of a build that are the same everywhere, the same as another result, or copies of an array.
+    /// Notes results of a build that are the same everywhere, the same as another array, or copies of one.
     pub(super) fn note_elements(&mut self, space: &[Axis], body: &Block, inner: &[Vec<Size>], binders: &[Binder]) {
         for (at, (binder, result)) in binders.iter().zip(&body.results).enumerate() {
             if let Some(first) = body.results[..at].iter().position(|other| other == result) {
@@ -259,6 +259,15 @@ impl Simplify {
             if let Some(array) = self.copied(space, body, result) {
                 self.facts.replace(binder.var, array);
                 continue;
+            }
+            if let Some(elements) = self.elements(space, body, result) {
+                match self.facts.known(&elements) {
+                    Some(known) => {
+                        self.facts.replace(binder.var, known);
+                        continue;
+                    }
+                    None => self.facts.remember(elements, binder.var),
+                }
             }
             let is_bound = |var: &Var| body.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == *var);
             if !matches!(result, Atom::Var(var) if is_bound(var)) {
