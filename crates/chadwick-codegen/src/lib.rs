@@ -13,6 +13,7 @@ pub mod ir;
 mod laps;
 mod layout;
 mod liveness;
+mod operands;
 mod parallel;
 mod schedule;
 mod tiles;
@@ -83,6 +84,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     let mut program = program.clone();
     if !config.strict {
         chunks::cut(&mut program);
+        operands::inline(&mut program);
     }
     columns::exchange(&mut program);
     schedule::schedule(&mut program, config.strict);

@@ -2,8 +2,9 @@
 //!
 //! `build [i, j] (sum over l of a[i, l] * b[l, j])`, with the indices of each operand in any order and any number of further axes, goes to
 //! the register tiles of `rts/contraction.h`. Only where sums may be reordered. If the body does more with the sum
-//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there. Loops that only add products to
-//! accumulators, as derivatives of matrix products do, are products that are added to what is there.
+//! (adds a bias, applies a function), the product is formed first, and the loop takes each sum from there. If an operand is no element but
+//! made of elements (see [`crate::operands`]), its matrix is made ahead of each product. Loops that only add products to accumulators, as
+//! derivatives of matrix products do, are products that are added to what is there.
 
 use super::{Array, Emitter, Handle, Value};
 use crate::ir::*;
@@ -30,16 +31,41 @@ enum Scaled {
     ByLeft,
 }
 
-/// An element of an array.
-#[derive(Clone, Copy)]
+/// An element of an array, or of a matrix that is made for the product.
+#[derive(Clone)]
 struct Factor<'p> {
-    array: &'p Atom,
-    indices: &'p [Atom],
+    source: Source<'p>,
+    /// Where in the array; of what is made, the axes that it depends on.
+    indices: Vec<Atom>,
+}
+
+#[derive(Clone)]
+enum Source<'p> {
+    Array(&'p Atom),
+    /// By these statements, the last of which makes the element.
+    Made(Vec<&'p Statement>),
 }
 
 impl Factor<'_> {
     fn uses(&self, var: Var) -> bool {
         self.indices.contains(&Atom::Var(var))
+    }
+
+    /// Whether it is an element of an array that is there, at a place that is known there.
+    fn is_there(&self, known: &dyn Fn(&Atom) -> bool) -> bool {
+        matches!(&self.source, Source::Array(array) if known(array)) && self.indices.iter().all(known)
+    }
+
+    /// Those of the ranges that it depends on, last the one along which most of what it is made of lies side by side.
+    fn axes_in_memory(&self, ranges: &[(Var, Exp)]) -> Vec<(Var, Exp)> {
+        let mut axes: Vec<(Var, Exp)> = ranges.iter().filter(|(axis, _)| self.uses(*axis)).cloned().collect();
+        let Source::Made(statements) = &self.source else { return axes };
+        let is_last = |statement: &Statement, axis: Var| match &statement.op {
+            Op::Index { indices, .. } => indices.last() == Some(&Atom::Var(axis)),
+            _ => false,
+        };
+        axes.sort_by_key(|(axis, _)| statements.iter().filter(|statement| is_last(statement, *axis)).count());
+        axes
     }
 
     /// No axis is used twice: each index moves along one dimension.
@@ -78,10 +104,7 @@ impl<'p> Emitter<'_, 'p> {
         let mut inside: FxHashSet<Var> = FxHashSet::default();
         let mut formed = Vec::new();
         for statement in &body.statements {
-            let outside = |factor: &Factor<'_>| {
-                let atoms = factor.indices.iter().chain([factor.array]);
-                atoms.into_iter().all(|atom| !matches!(atom, Atom::Var(var) if inside.contains(var)))
-            };
+            let outside = |factor: &Factor<'_>| factor.is_there(&|atom| !matches!(atom, Atom::Var(var) if inside.contains(var)));
             if let ([binder], Some(found)) = (statement.binders.as_slice(), self.arranged(space, statement))
                 && found.row.is_some()
                 && outside(&found.left)
@@ -160,14 +183,14 @@ impl<'p> Emitter<'_, 'p> {
             }
             _ => return None,
         }
-        let (left, right) = (found.left, found.right);
+        let (left, right) = (&found.left, &found.right);
         let rows: Vec<usize> = (0..axes.len()).filter(|at| left.uses(axes[*at]) && !right.uses(axes[*at])).collect();
         let columns: Vec<usize> = (0..axes.len()).filter(|at| right.uses(axes[*at]) && !left.uses(axes[*at])).collect();
         let shared = axes.iter().filter(|axis| left.uses(**axis) && right.uses(**axis)).count();
         if rows.len() + columns.len() + shared != axes.len() {
             return None;
         }
-        if rows.is_empty() && !self.is_far_apart(&right, found.inner.var) {
+        if rows.is_empty() && !self.is_far_apart(right, found.inner.var) {
             return None;
         }
         // A few products are done before a call is made.
@@ -182,7 +205,8 @@ impl<'p> Emitter<'_, 'p> {
 
     /// Whether steps along the inner axis are not to the next element.
     fn is_far_apart(&self, factor: &Factor<'_>, inner: Var) -> bool {
-        let array = self.array(factor.array);
+        let Source::Array(array) = factor.source else { return false };
+        let array = self.array(array);
         match &array.strides {
             None => factor.indices.last() != Some(&Atom::Var(inner)),
             Some(strides) => {
@@ -213,7 +237,7 @@ impl<'p> Emitter<'_, 'p> {
 
     /// Writes a product over the axes to an array, or adds it.
     fn multiply(&mut self, target: &Array, axes: &[Var], bounds: &[Exp], found: &Contraction<'p>, add: bool) {
-        let Contraction { left, right, row, column, .. } = *found;
+        let Contraction { row, column, .. } = *found;
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
         let strides = self.strides(target);
@@ -243,8 +267,9 @@ impl<'p> Emitter<'_, 'p> {
             self.check_all(&bounds[at].clone(), &target.dims[at].clone(), &ranges);
         }
         let row_var = row.map(|at| axes[at]);
-        let left = self.operand(&left, row_var, found.inner.var, &ranges);
-        let right = self.operand(&right, Some(axes[column]), found.inner.var, &ranges);
+        let mut made = Vec::new();
+        let left = self.operand(&found.left, row_var, found.inner.var, &ranges, &mut made);
+        let right = self.operand(&found.right, Some(axes[column]), found.inner.var, &ranges, &mut made);
         let place = Exp::at(data, offset);
         let single = found.prim == Prim::F32;
         let by_right = Exp::Const(Const::Bool(found.scaled == Some(Scaled::ByRight)));
@@ -291,6 +316,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.push(Stm::Run(function, args));
             }
         }
+        made.into_iter().for_each(|matrix| self.release(&Value::Array(matrix)));
         for number in 0..opened {
             let independent = (number + 1 == opened).then(Vec::new);
             self.close_loop(Mark::Sequential, independent);
@@ -298,8 +324,27 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
-    fn operand(&mut self, factor: &Factor<'p>, row: Option<Var>, inner: Var, ranges: &[(Var, Exp)]) -> Operand {
-        let array: Array = self.array(factor.array);
+    fn operand(
+        &mut self,
+        factor: &Factor<'p>,
+        row: Option<Var>,
+        inner: Var,
+        ranges: &[(Var, Exp)],
+        made: &mut Vec<Array>,
+    ) -> Operand {
+        let array = match &factor.source {
+            Source::Array(array) => self.array(array),
+            Source::Made(statements) => {
+                let axes = factor.axes_in_memory(ranges);
+                let matrix = self.made_matrix(statements, &axes);
+                let strides = self.strides(&matrix);
+                let along =
+                    |var: Var| axes.iter().position(|(axis, _)| *axis == var).map_or(Exp::i64(0), |at| strides[at].clone());
+                let operand = Operand { data: matrix.data.clone(), row: row.map_or(Exp::i64(0), along), inner: along(inner) };
+                made.push(matrix);
+                return operand;
+            }
+        };
         let strides = self.strides(&array);
         let (mut offset, mut row_step, mut inner_step) = (Exp::i64(0), Exp::i64(0), Exp::i64(0));
         for ((index, dim), stride) in factor.indices.iter().zip(array.dims.clone()).zip(strides) {
@@ -321,6 +366,23 @@ impl<'p> Emitter<'_, 'p> {
             }
         }
         Operand { data: Exp::at(array.data, offset), row: row_step, inner: inner_step }
+    }
+
+    /// The matrix of an operand that is no array, over these axes.
+    fn made_matrix(&mut self, statements: &[&'p Statement], axes: &[(Var, Exp)]) -> Array {
+        let Some(element) = statements.last().and_then(|it| it.binders.first()) else {
+            unreachable!("something makes the element")
+        };
+        let elem = Elem::Prim(element.ty.as_prim().unwrap_or(Prim::F64));
+        let matrix = self.allocate("operand", elem, axes.iter().map(|(_, bound)| bound.clone()).collect());
+        self.over_elements(&matrix.dims.clone(), &mut |emitter, indices| {
+            axes.iter().zip(indices).for_each(|((axis, _), index)| emitter.set(*axis, Value::Scalar(index.clone())));
+            statements.iter().for_each(|statement| emitter.arithmetic(statement));
+            let value = emitter.scalar(&Atom::Var(element.var));
+            let at = emitter.offset(&matrix, indices);
+            emitter.push(Stm::Store { data: matrix.data.clone(), at, value });
+        });
+        matrix
     }
 
     /// Fails unless all indices below the bound are inside, where any product is formed at all.
@@ -369,7 +431,7 @@ impl<'p> Nest<'p> {
             }
             (Op::Index { array, indices }, Some(bound)) => {
                 self.bound.insert(bound);
-                self.loads.insert(bound, Factor { array, indices });
+                self.loads.insert(bound, Factor { source: Source::Array(array), indices: indices.clone() });
                 statement.binders.iter().all(|binder| binder.ty.as_prim().is_some())
             }
             (Op::Prim(PrimOp::Binary(op @ (BinaryOp::Mul | BinaryOp::Scale), prim), args), Some(bound)) => {
@@ -390,7 +452,7 @@ impl<'p> Nest<'p> {
     fn contraction(&self, sum: &Sum<'p>) -> Option<(Vec<&'p Axis>, Contraction<'p>)> {
         let Atom::Var(value) = sum.value else { return None };
         let (op, prim, [Atom::Var(x), Atom::Var(y)]) = self.products.get(value)? else { return None };
-        let (left, right) = (*self.loads.get(x)?, *self.loads.get(y)?);
+        let (left, right) = (self.loads.get(x)?.clone(), self.loads.get(y)?.clone());
         let space = sum.indices.iter().map(|index| sum.axes.iter().copied().find(|axis| *index == Atom::Var(axis.var)));
         let space: Vec<&'p Axis> = space.collect::<Option<_>>()?;
         let mut over = sum.axes.iter().copied().filter(|axis| !space.iter().any(|known| known.var == axis.var));
@@ -399,10 +461,7 @@ impl<'p> Nest<'p> {
         let outside = |atom: &Atom| !matches!(atom, Atom::Var(var) if self.bound.contains(var));
         let sizes_known = sum.axes.iter().all(|axis| outside(&axis.size));
         let axes: Vec<Var> = sum.axes.iter().map(|axis| axis.var).collect();
-        let fits = |factor: &Factor<'_>| {
-            let atoms = factor.indices.iter().chain([factor.array]);
-            factor.is_simple(&axes) && factor.uses(inner.var) && atoms.into_iter().all(outside)
-        };
+        let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var) && factor.is_there(&outside);
         if !distinct || !sizes_known || !fits(&left) || !fits(&right) || !matches!(prim, Prim::F32 | Prim::F64) {
             return None;
         }
@@ -421,24 +480,41 @@ fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contract
     if !matches!(prim, Prim::F32 | Prim::F64) || *zero != Const::zero(prim) || !op.is_addition() {
         return None;
     }
-    let [first, second, product] = body.statements.as_slice() else { return None };
-    let (Op::Index { array: a, indices: at_a }, Op::Index { array: b, indices: at_b }) = (&first.op, &second.op) else {
-        return None;
-    };
+    let (product, before) = body.statements.split_last()?;
     let Op::Prim(PrimOp::Binary(times @ (BinaryOp::Mul | BinaryOp::Scale), _), args) = &product.op else { return None };
-    let ([x], [y], [z]) = (first.binders.as_slice(), second.binders.as_slice(), product.binders.as_slice()) else { return None };
-    let operands = [Atom::Var(x.var), Atom::Var(y.var)];
-    let swapped = [Atom::Var(y.var), Atom::Var(x.var)];
-    if (args.as_slice() != operands && args.as_slice() != swapped) || body.results != [Atom::Var(z.var)] {
+    let ([z], [x, y]) = (product.binders.as_slice(), args.as_slice()) else { return None };
+    let reads_and_computes = before.iter().all(|it| matches!(it.op, Op::Index { .. } | Op::Prim(..)));
+    if body.results != [Atom::Var(z.var)] || !reads_and_computes {
         return None;
     }
-    let scaled = match (times, args.as_slice() == operands) {
-        (BinaryOp::Mul, _) => None,
-        (_, true) => Some(Scaled::ByRight),
-        (_, false) => Some(Scaled::ByLeft),
-    };
-    let (left, right) = (Factor { array: a, indices: at_a }, Factor { array: b, indices: at_b });
+    let scaled = (*times == BinaryOp::Scale).then_some(Scaled::ByRight);
     let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
+    let (left, right) = (factor(x, before, &axes)?, factor(y, before, &axes)?);
     let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
     (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, scaled, row: None, column: 0 })
+}
+
+/// What a variable is: an element, or made of elements and of numbers from outside.
+fn factor<'p>(atom: &Atom, statements: &'p [Statement], axes: &[Var]) -> Option<Factor<'p>> {
+    let own = |var: Var| statements.iter().any(|it| it.binders.iter().any(|binder| binder.var == var));
+    let mut needed: FxHashSet<Var> = atom.as_var().into_iter().collect();
+    let mut making = Vec::new();
+    for statement in statements.iter().rev().filter(|it| !it.binders.is_empty()) {
+        if !statement.binders.iter().any(|binder| needed.contains(&binder.var)) {
+            continue;
+        }
+        match &statement.op {
+            Op::Index { array, .. } if !matches!(array, Atom::Var(var) if own(*var)) => {}
+            Op::Prim(op, _) if op.result().is_float() => {}
+            _ => return None,
+        }
+        statement.op.for_each_atom(&mut |used| needed.extend(used.as_var()));
+        making.push(statement);
+    }
+    if let [Statement { op: Op::Index { array, indices }, .. }] = making.as_slice() {
+        return Some(Factor { source: Source::Array(array), indices: indices.clone() });
+    }
+    making.reverse();
+    let indices = axes.iter().filter(|axis| needed.contains(axis)).map(|axis| Atom::Var(*axis)).collect();
+    (!making.is_empty()).then_some(Factor { source: Source::Made(making), indices })
 }

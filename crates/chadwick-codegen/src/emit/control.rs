@@ -159,6 +159,15 @@ impl<'p> Emitter<'_, 'p> {
         values
     }
 
+    /// A statement that reads an element or computes a number.
+    pub(super) fn arithmetic(&mut self, statement: &Statement) {
+        match &statement.op {
+            Op::Index { array, indices } => self.index(&statement.binders, array, indices),
+            Op::Prim(op, args) => self.prim(&statement.binders, *op, args),
+            _ => unreachable!("operands are made by reading and computing"),
+        }
+    }
+
     fn prim(&mut self, binders: &[Binder], op: PrimOp, args: &[Atom]) {
         let exps: Vec<Exp> = args.iter().map(|arg| self.scalar(arg)).collect();
         if let (PrimOp::Binary(binary, prim), [_, right]) = (op, exps.as_slice())
