@@ -13,7 +13,7 @@ pub use families::{FAMILIES, Family};
 pub use growth::{Cost, Factor, growth, work_of};
 pub use marks::{Marks, Refusal};
 pub use random::random_programs;
-pub use worked::{WORKED, Worked, worked_examples};
+pub use worked::{Examples, WORKED, Worked, worked_examples};
 
 use chadwick::compile::Engine;
 use std::sync::Mutex;
@@ -69,10 +69,11 @@ pub fn examine(engines: &[Engine], extent: Extent, heard: &Listener) -> Vec<Resu
     let waiting = Mutex::new(engines.iter().copied().enumerate());
     let results = Mutex::new(Vec::new());
     let work = || {
+        let examples = Examples::load();
         loop {
             let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
             let Some((place, engine)) = next else { break };
-            let result = examine_one(engine, extent, heard);
+            let result = examine_one(engine, &examples, extent, heard);
             results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
         }
     };
@@ -86,13 +87,13 @@ pub fn examine(engines: &[Engine], extent: Extent, heard: &Listener) -> Vec<Resu
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn examine_one(engine: Engine, extent: Extent, heard: &Listener) -> Result {
+fn examine_one(engine: Engine, examples: &Examples, extent: Extent, heard: &Listener) -> Result {
     let mut started = Instant::now();
     let mut tell = |part: Part| {
         heard(engine, part, started.elapsed());
         started = Instant::now();
     };
-    let worked = worked_examples(engine);
+    let worked = worked_examples(engine, examples);
     tell(Part::Worked(&worked));
     let random = random_programs(engine, extent);
     tell(Part::Random(&random));

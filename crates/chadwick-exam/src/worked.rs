@@ -2,7 +2,7 @@
 
 use crate::marks::{Marks, Outcome, agree};
 use chadwick::compile::Engine;
-use chadwick::{Backend, Program, Value};
+use chadwick::{Backend, Error, Program, Value};
 
 /// A program whose entry point `f` takes nothing, and the numbers it must give.
 pub struct Worked {
@@ -11,21 +11,34 @@ pub struct Worked {
     pub wanted: &'static [f64],
 }
 
+/// The examples as programs, for any number of engines. A program stays on its thread.
+pub struct Examples {
+    programs: Vec<(&'static Worked, chadwick::Result<Program>)>,
+}
+
+impl Examples {
+    pub fn load() -> Examples {
+        let program = |example: &Worked| Program::from_source(example.source)?.with_backend(Backend::Interpreter);
+        Examples { programs: WORKED.iter().map(|example| (example, program(example))).collect() }
+    }
+}
+
 /// Each example on an engine.
-pub fn worked_examples(engine: Engine) -> Marks {
+pub fn worked_examples(engine: Engine, examples: &Examples) -> Marks {
     let mut marks = Marks::default();
-    for example in WORKED {
-        marks.add(example.name, outcome(engine, example).unwrap_or_else(Outcome::from));
+    for (example, program) in &examples.programs {
+        let program = program.as_ref().map_err(Error::clone);
+        let outcome = program.and_then(|program| outcome(engine, program, example.wanted));
+        marks.add(example.name, outcome.unwrap_or_else(Outcome::from));
     }
     marks
 }
 
-fn outcome(engine: Engine, example: &Worked) -> chadwick::Result<Outcome> {
-    let program = Program::from_source(example.source)?.with_backend(Backend::Interpreter)?.with_engine(engine)?;
-    let found = numbers(&program.function("f")?.call(&[])?);
-    Ok(match agree(&found, example.wanted) {
+fn outcome(engine: Engine, program: &Program, wanted: &[f64]) -> chadwick::Result<Outcome> {
+    let found = numbers(&program.with_engine(engine)?.function("f")?.call(&[])?);
+    Ok(match agree(&found, wanted) {
         true => Outcome::Agreed,
-        false => Outcome::Wrong(format!("{found:?} is not {:?}", example.wanted)),
+        false => Outcome::Wrong(format!("{found:?} is not {wanted:?}")),
     })
 }
 
