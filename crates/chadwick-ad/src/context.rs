@@ -20,6 +20,8 @@ use std::rc::Rc;
 pub struct Context<'p> {
     pub b: Builder<'p>,
     pub errors: Vec<Diagnostic>,
+    /// Where the operator is that is being expanded, and the calls that are followed inside it.
+    pub places: Vec<Span>,
     /// What reverse mode decides.
     pub notes: Vec<Note>,
     pub makings: Makings,
@@ -43,12 +45,12 @@ impl<'p> Context<'p> {
                 b.declare(Var(var as u32), ty);
             }
         }
-        let (errors, notes, makings) = (Vec::new(), Vec::new(), Makings::default());
         Context {
             b,
-            errors,
-            notes,
-            makings,
+            errors: Vec::new(),
+            places: Vec::new(),
+            notes: Vec::new(),
+            makings: Makings::default(),
             shapes: FxHashMap::default(),
             flows: Flows::default(),
             additions: FxHashMap::default(),
@@ -122,7 +124,9 @@ impl<'p> Context<'p> {
     pub fn unsupported(&mut self, span: Span, what: &str) {
         if !self.errors.iter().any(|error| error.primary.span == span) {
             let message = format!("this engine cannot differentiate {what}");
-            self.errors.push(Diagnostic::error("E0410", span, message).hint("`--engine builtin` can"));
+            let error = Diagnostic::error("E0410", span, message).hint("`--engine builtin` can");
+            let around = self.places.iter().rev().filter(|place| **place != span && **place != Span::default());
+            self.errors.push(around.fold(error, |error, place| error.also(*place, "reached from here")));
         }
     }
 

@@ -161,6 +161,12 @@ impl<'p> Expander<'p> {
     }
 
     fn differentiate(&mut self, statement: &Statement, parts: &Differentiate) {
+        self.context.places.push(statement.span);
+        self.expand(statement, parts);
+        self.context.places.pop();
+    }
+
+    fn expand(&mut self, statement: &Statement, parts: &Differentiate) {
         let span = statement.span;
         let parts = match self.prepared(parts, span) {
             Some(Prepared::Ready(parts)) => parts,

@@ -41,6 +41,11 @@ pub fn resolve(program: &Program, options: &CallOptions, default: Default, max_b
     Ok(Call { function, arguments })
 }
 
+/// The entry point that is meant.
+pub fn entry_point(program: &Program, options: &CallOptions, default: Default) -> Result<String> {
+    entry_and_words(program, &options.words, default).map(|(entry, _)| entry)
+}
+
 fn parameters(function: &Function) -> Result<Vec<(String, ValueType)>> {
     match function.argument_types() {
         Some(types) => Ok(function.argument_names().into_iter().zip(types).collect()),

@@ -677,6 +677,11 @@ fn engines_are_listed_and_examined() {
     let rows: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(rows[0]["worked_examples"]["wrong"].as_array().map(Vec::len), Some(0));
     assert_eq!(rows[0]["passed"], true);
+    let full = run(&["engines", "--full", "--programs", "2", "--engine", "chad-fast", "examples/kmeans.fut"]);
+    let parts: Vec<&str> = full.stderr.lines().filter_map(|line| line.split(" (").next()).collect();
+    assert!(parts.contains(&"chad-fast: random programs 2/2") && parts.contains(&"chad-fast: counted work"), "{parts:?}");
+    assert!(parts.last().is_some_and(|last| last.starts_with("chad-fast: tests ")), "{parts:?}");
+    assert!(full.stdout.starts_with("engine"), "{}", full.stdout);
     run(&["engines", "--engine", "other"]).is_wrong_usage("the engines are");
     let scratch = Scratch::new("engine");
     let file = scratch.file("slope.fut", "entry slope (x: f64) = (vjp (\\y -> y * y) x 1, jvp (\\y -> y * y) x 1)\n");
@@ -684,6 +689,21 @@ fn engines_are_listed_and_examined() {
         assert_eq!(run(&["run", "--engine", engine, &file, "slope", "3.0"]).stdout, "6.0f64\n6.0f64\n", "{engine}");
     }
     run(&["engines", "--table", "nowhere.fut"]).fails_with("nowhere.fut");
+    // What an engine does not take matters only to those who need it.
+    let text = "entry clipped (x: f64) = vjp (with_vjp id (\\_ d -> f64.min 1 d)) x 9
+-- ==
+-- entry: square
+-- input { 3.0 } output { 6.0 }
+entry square (x: f64) = vjp (\\y -> y * y) x 1
+entry value (x: f64) = x * x * x
+";
+    let file = scratch.file("mixed.fut", text);
+    let naive = |command: &str, rest: &[&str]| run(&[&[command, "--engine", "dual:naive", &file], rest].concat());
+    assert_eq!(naive("run", &["square", "3.0"]).stdout, "6.0f64\n");
+    assert!(naive("grad", &["value", "2.0"]).stdout.contains("12.0f64"));
+    assert!(naive("explain", &["value"]).stdout.contains("notation"));
+    assert!(naive("test", &[]).stdout.ends_with("1 passed, 0 failed, 0 skipped\n"));
+    naive("run", &["clipped", "3.0"]).fails_with("mixed.fut:1:");
 }
 
 #[test]

@@ -13,12 +13,12 @@ pub use families::{FAMILIES, Family};
 pub use growth::{Cost, Factor, growth, work_of};
 pub use marks::{Marks, Refusal};
 pub use random::random_programs;
-pub use worked::{WORKED, Worked, worked_examples};
+pub use worked::{Examples, WORKED, Worked, worked_examples};
 
 use chadwick::compile::Engine;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How much of the exam is taken.
 #[derive(Clone, Copy, Debug)]
@@ -53,21 +53,27 @@ impl Result {
     }
 }
 
-/// Examines engines on all cores; `done` hears of each as it is finished.
-pub fn examine(engines: &[Engine], extent: Extent, done: &(dyn Fn(&Result) + Sync)) -> Vec<Result> {
+/// A part of the exam that an engine has behind it.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'m> {
+    Worked(&'m Marks),
+    Random(&'m Marks),
+    Growth,
+}
+
+/// Hears which part an engine has behind it, and how long that took.
+pub type Listener<'l> = dyn Fn(Engine, Part, Duration) + Sync + 'l;
+
+/// Examines engines on all cores; `heard` is told of each part as it is finished.
+pub fn examine(engines: &[Engine], extent: Extent, heard: &Listener) -> Vec<Result> {
     let waiting = Mutex::new(engines.iter().copied().enumerate());
     let results = Mutex::new(Vec::new());
     let work = || {
+        let examples = Examples::load();
         loop {
             let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
             let Some((place, engine)) = next else { break };
-            let result = Result {
-                engine,
-                worked: worked_examples(engine),
-                random: random_programs(engine, extent),
-                growth: FAMILIES.iter().map(|family| growth(engine, family)).collect(),
-            };
-            done(&result);
+            let result = examine_one(engine, &examples, extent, heard);
             results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
         }
     };
@@ -79,4 +85,19 @@ pub fn examine(engines: &[Engine], extent: Extent, done: &(dyn Fn(&Result) + Syn
     let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     results.sort_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+fn examine_one(engine: Engine, examples: &Examples, extent: Extent, heard: &Listener) -> Result {
+    let mut started = Instant::now();
+    let mut tell = |part: Part| {
+        heard(engine, part, started.elapsed());
+        started = Instant::now();
+    };
+    let worked = worked_examples(engine, examples);
+    tell(Part::Worked(&worked));
+    let random = random_programs(engine, extent);
+    tell(Part::Random(&random));
+    let growth = FAMILIES.iter().map(|family| growth(engine, family)).collect();
+    tell(Part::Growth);
+    Result { engine, worked, random, growth }
 }

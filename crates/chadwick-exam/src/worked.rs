@@ -2,7 +2,7 @@
 
 use crate::marks::{Marks, Outcome, agree};
 use chadwick::compile::Engine;
-use chadwick::{Backend, Program, Value};
+use chadwick::{Backend, Error, Program, Value};
 
 /// A program whose entry point `f` takes nothing, and the numbers it must give.
 pub struct Worked {
@@ -11,21 +11,34 @@ pub struct Worked {
     pub wanted: &'static [f64],
 }
 
+/// The examples as programs, for any number of engines. A program stays on its thread.
+pub struct Examples {
+    programs: Vec<(&'static Worked, chadwick::Result<Program>)>,
+}
+
+impl Examples {
+    pub fn load() -> Examples {
+        let program = |example: &Worked| Program::from_source(example.source)?.with_backend(Backend::Interpreter);
+        Examples { programs: WORKED.iter().map(|example| (example, program(example))).collect() }
+    }
+}
+
 /// Each example on an engine.
-pub fn worked_examples(engine: Engine) -> Marks {
+pub fn worked_examples(engine: Engine, examples: &Examples) -> Marks {
     let mut marks = Marks::default();
-    for example in WORKED {
-        marks.add(example.name, outcome(engine, example).unwrap_or_else(Outcome::from));
+    for (example, program) in &examples.programs {
+        let program = program.as_ref().map_err(Error::clone);
+        let outcome = program.and_then(|program| outcome(engine, program, example.wanted));
+        marks.add(example.name, outcome.unwrap_or_else(Outcome::from));
     }
     marks
 }
 
-fn outcome(engine: Engine, example: &Worked) -> chadwick::Result<Outcome> {
-    let program = Program::from_source(example.source)?.with_backend(Backend::Interpreter)?.with_engine(engine)?;
-    let found = numbers(&program.function("f")?.call(&[])?);
-    Ok(match agree(&found, example.wanted) {
+fn outcome(engine: Engine, program: &Program, wanted: &[f64]) -> chadwick::Result<Outcome> {
+    let found = numbers(&program.with_engine(engine)?.function("f")?.call(&[])?);
+    Ok(match agree(&found, wanted) {
         true => Outcome::Agreed,
-        false => Outcome::Wrong(format!("{found:?} is not {:?}", example.wanted)),
+        false => Outcome::Wrong(format!("{found:?} is not {wanted:?}")),
     })
 }
 
@@ -121,4 +134,31 @@ pub const WORKED: &[Worked] = &[
     worked("many cotangents", "entry f = flatten (mjp (\\(x: [2]f64) -> [x[0] * x[1], x[0] * x[0]]) [2, 3] [[1, 0], [0, 1]])", &[3.0, 2.0, 4.0, 0.0]),
     worked("a rule of the program", "def clip (x: f64): f64 = with_vjp id (\\_ adj -> f64.max (-1) (f64.min 1 adj)) x
              entry f = vjp (\\x -> let y = clip x in 5 * y - 3 * y + y * y * y) 2 1", &[1.0]),
+    worked("staged calls", "entry f = vjp (\\(x: f64) -> let y1 = x let y2 = 2 * y1 + 3 * y1 let y3 = 4 * y2 + 5 * y1 in y2 + 2 * y3) 1 1", &[55.0]),
+    worked("a sum of gathers", "entry f = vjp (\\(a: [8]f64) -> f64.sum (map (\\i -> f64.i64 i * a[[1, 1, 2, 0][i]]) (iota 4))) (replicate 8 1) 1",
+           &[3.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    worked("a scatter that adds", "entry f = vjp (\\(v: [9]f64) -> let s = hist (+) 0 6 (map (/ 2) (iota 9)) v in f64.sum (map2 (*) s (map f64.i64 (iota 6)))) (map f64.i64 (1...9)) 1",
+           &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]),
+    worked("a scan", "entry f = vjp (\\(v: [4]f64) -> let s = scan (+) 0 v in f64.sum (map2 (*) s [1, 10, 100, 1000])) [1, 2, 3, 4] 1", &[1111.0, 1110.0, 1100.0, 1000.0]),
+    worked("a sum of rows", "entry f = flatten (vjp (\\(m: [3][3]f64) -> map f64.sum (transpose m)) [[1, 2, 3], [4, 5, 6], [7, 8, 9]] [1, 10, 100])",
+           &[1.0, 10.0, 100.0, 1.0, 10.0, 100.0, 1.0, 10.0, 100.0]),
+    worked("a matrix times a vector", "entry f = let (dm, dv) = vjp (\\(m: [2][2]f64, v: [2]f64) -> f64.sum (map (\\r -> f64.sum (map2 (*) r v)) m)) ([[1, 2], [3, 4]], [5, 6]) 1 in concat (flatten dm) dv",
+           &[5.0, 6.0, 5.0, 6.0, 4.0, 6.0]),
+    worked("alternating layers", "entry f = vjp (\\(v: [2]f64) -> loop v = v for l < 3i64 do (if l % 2 == 0 then map (+ 1) v else map (* 2) v)) [1, 2] [1, 10]", &[2.0, 20.0]),
+    worked("three of the reversed", "entry f = vjp (\\(a: [5]f64) -> let r = reverse a in r[0] + r[1] + r[2]) [1, 2, 3, 4, 5] 1", &[0.0, 0.0, 1.0, 1.0, 1.0]),
+    worked("a pair", "entry f = vjp (\\(a: f64) -> let b = (a, 2 * a) in b.0 + b.1) 7 1", &[3.0]),
+    worked("a function that captures and one that does not", "entry f = vjp2 (\\(x: f64) -> let g = \\y -> y + 1 let h = let z = x * x in \\y -> z * y in g (2 * x) + h (x + 1)) 1.5 1",
+           &[9.625, 11.75]),
+    worked("an element of a part", "entry f = (vjp (\\(a: ([3]f64, f64)) -> a.0[1] * a.1) ([1, 2, 3], 5) 1).0", &[0.0, 5.0, 0.0]),
+    worked("two names for one array", "entry f = vjp (\\(x: f64) -> let a = map (\\i -> x * f64.i64 i) (iota 4) let b = a in map (\\i -> a[i] + b[i]) (iota 3)) 1 [1, 10, 100]", &[420.0]),
+    worked("all elements in order", "entry f = vjp (\\(x: f64) -> let a = map (\\i -> x + f64.i64 i) (iota 3) in map (\\i -> a[i] * 2) (iota (length a))) 1 [1, 10, 100]", &[222.0]),
+    worked("a shared factor", "entry f = vjp (\\(x: f64, y: f64, z: f64, t: f64) -> let a = t * t let b = f64.exp t in x * b + y * b + z * b + a) (1, 2, 3, 0) 1",
+           &[1.0, 1.0, 1.0, 6.0]),
+    worked("nested identities", "entry f = vjp (\\(x: f64) -> (\\x4 -> (\\x3 -> (\\x2 -> (\\x1 -> x1) x2) x3) x4) x) 3 2", &[2.0]),
+    worked("polar coordinates", "entry f = (vjp (\\(r, t) -> (r * f64.cos t, r * f64.sin t)) (2, 0) (1, 0), vjp (\\(r, t) -> (r * f64.cos t, r * f64.sin t)) (2, 0) (0, 1))",
+           &[1.0, 0.0, 0.0, 2.0]),
+    worked("a sum with a sine", "entry f = vjp (\\(x: f64, y: f64) -> x * x + f64.sin (x * y) + 1) (1.5, 0) 1", &[3.0, 1.5]),
+    worked("calls of calls", "def p (x: f64) = x * x def q (x: f64) = 3 * x + 1 def r (x: f64) = f64.exp x entry f = vjp (\\x -> p (q (r x))) 0 1", &[24.0]),
+    worked("a balanced product", "entry f = vjp (\\(a, b, c, d: f64) -> (a * b) * (c * d)) (1, 2, 3, 4) 1", &[24.0, 12.0, 8.0, 6.0]),
+    worked("a chain of names", "entry f = vjp (\\(a: [3]f64) -> let b = a let c = b let d = c in d[0] * c[1] * a[2]) [2, 3, 4] 1", &[12.0, 8.0, 6.0]),
 ];

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[test]
 fn every_engine_passes() {
     let extent = Extent { programs: 12, seed: 7000, patience: Duration::from_secs(20) };
-    for result in examine(&Engine::all(), extent, &|_| {}) {
+    for result in examine(&Engine::all(), extent, &|_, _, _| {}) {
         let name = result.engine.name();
         assert_eq!(result.worked.wrong, Vec::<String>::new(), "{name}");
         assert_eq!(result.random.wrong, Vec::<String>::new(), "{name}");

@@ -130,6 +130,8 @@ impl Engine {
         match name {
             "auto" => Some(Engine::Auto),
             "dual" => Some(Engine::Dual(Rung::Tape)),
+            "delta" => Some(Engine::Dual(Rung::Delta)),
+            "parallel" => Some(Engine::Dual(Rung::Parallel)),
             name => Engine::all().into_iter().find(|engine| engine.name() == name),
         }
     }
@@ -166,7 +168,7 @@ impl Engine {
     /// The names that [`Engine::from_name`] knows, in words.
     pub fn names() -> String {
         let names: Vec<String> = Engine::all().into_iter().map(Engine::name).collect();
-        format!("auto, {}; dual is dual:tape", names.join(", "))
+        format!("auto, {}; dual is dual:tape, delta is dual:delta, parallel is dual:parallel", names.join(", "))
     }
 
     /// Whether native code can be made of what it makes.

@@ -31,6 +31,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Diagnostics of a program. One about the prelude is about the place in the program from which that was reached, if it is known.
+    pub(crate) fn compile(mut diagnostics: Vec<Diagnostic>, map: Arc<SourceMap>) -> Error {
+        for diagnostic in diagnostics.iter_mut().filter(|one| !render::is_in_program(one.primary.span, &map)) {
+            let inside = diagnostic.secondary.iter().position(|label| render::is_in_program(label.span, &map));
+            if let Some(inside) = inside {
+                diagnostic.primary.span = diagnostic.secondary.remove(inside).span;
+            }
+        }
+        Error::Compile { diagnostics, map }
+    }
+
     pub fn usage(message: impl Into<String>) -> Error {
         Error::Usage { message: message.into() }
     }

@@ -102,7 +102,7 @@ impl Function {
                 _ => compile::advance_with_report(&mut program, mode, Stage::Optimise),
             }
         });
-        let report = advanced.map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
+        let report = advanced.map_err(|diagnostics| Error::compile(diagnostics, Arc::clone(&map)))?;
         let is_own = |span: Span| is_own(&map, span);
         let choice = |picked: &Picked| match &picked.left {
             Some(refusal) => Choice { engine: Engine::Builtin, reason: refusal_text(refusal, &map) },

@@ -130,7 +130,7 @@ pub fn library(program: &Program, options: &Options) -> Result<Library> {
             &Config { strict: options.recipe.options.strict, profiled: false, source_line: &source_line },
         ))
     })
-    .map_err(|diagnostics| Error::Compile { diagnostics, map: map.clone() })?;
+    .map_err(|diagnostics| Error::compile(diagnostics, map.clone()))?;
     let (exported, described): (Vec<ExportedFunction>, Vec<Json>) =
         functions.into_iter().map(|function| (function.exported, function.json)).unzip();
     let command = command(options);

@@ -186,7 +186,7 @@ impl Program {
         let map = Arc::clone(&self.inner.map);
         match with_deep_stack(|| compile::advance(&mut core, self.inner.engine.reverse_mode(), stage)) {
             Ok(()) => Ok(Program::from_core(core, map, self.inner.warnings.clone())),
-            Err(diagnostics) => Err(Error::Compile { diagnostics, map }),
+            Err(diagnostics) => Err(Error::compile(diagnostics, map)),
         }
     }
 
@@ -220,6 +220,14 @@ impl Program {
         let mut lowered = (*self.inner.lowered).clone();
         derivative::with_derivative(&mut lowered, function, wrt, mode)
             .ok_or_else(|| Error::argument(format!("`{entry}` has no derivative of this kind")))?;
+        self.compiled_like(lowered)
+    }
+
+    /// The same program with no other entry point: an engine has to take only what this one needs.
+    pub fn only(&self, entry: &str) -> Result<Program> {
+        let at = self.position(entry)?;
+        let mut lowered = (*self.inner.lowered).clone();
+        lowered.entries = vec![lowered.entries.swap_remove(at)];
         self.compiled_like(lowered)
     }
 
@@ -266,7 +274,7 @@ impl Program {
         }
         let mut core = Rc::clone(&lowered);
         if let Err(diagnostics) = with_deep_stack(|| compile::differentiate(Rc::make_mut(&mut core), choice.engine)) {
-            let error = Error::Compile { diagnostics, map };
+            let error = Error::compile(diagnostics, map);
             return if engine == compile::Engine::Auto && error.is_refusal() {
                 Ok(self.interpreted(lowered, &error))
             } else {
@@ -368,7 +376,7 @@ impl Program {
         let native = with_deep_stack(|| {
             let mode = self.inner.engine.reverse_mode();
             compile::advance_observed(Rc::make_mut(&mut core), mode, compile::Stage::Optimise, observe)
-                .map_err(|diagnostics| Error::Compile { diagnostics, map: Arc::clone(&map) })?;
+                .map_err(|diagnostics| Error::compile(diagnostics, Arc::clone(&map)))?;
             let line = |span: Span| source_line(&map, span);
             let config = Config { strict: options.strict, profiled, source_line: &line };
             NativeProgram::compile_observed(Rc::clone(&core), options, &Cache::none(), &config, observe)

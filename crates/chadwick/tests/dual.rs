@@ -151,6 +151,91 @@ fn only_naive_backpropagators_are_called_again_and_again() {
     }
 }
 
+/// The thesis' example of staged calls (3.4): `f2 z = f1 (2z) + f1 (3z); f3 z = f2 (4z) + f1 (5z); f4 z = f2 z + f3 (2z)`. Called as they come, `f2` is
+/// called twice and `f1` five times.
+#[test]
+fn backpropagators_that_wait_are_called_once() {
+    // The links before `y1` are run backwards as often as its backpropagator is called.
+    let work = |rung: Rung, links: usize, body: &str| {
+        let chain: String = (0..links).map(|_| " let x = f64.sin x").collect();
+        let text = format!("entry f (x: f64) = vjp (\\x -> {chain} let y1 = f64.sin x in {body}) x 1");
+        let (found, counters) = run(&by(&source(&text), rung), "f", &[0.0.into()]);
+        (found[0], counters.operations as i64)
+    };
+    let each_link = |rung: Rung, body: &str| work(rung, 5, body).1 - work(rung, 4, body).1;
+    let example = "let y2 = 2 * y1 + 3 * y1 let y3 = 4 * y2 + 5 * y1 in y2 + 2 * y3";
+    for rung in Rung::ALL {
+        let [once, twice] = ["y1", "2 * y1 + 3 * y1"].map(|body| each_link(rung, body));
+        let calls = if rung == Rung::Naive { 5 } else { 1 };
+        assert_eq!(work(rung, 4, example).0, 55.0, "{}", rung.name());
+        match rung {
+            // A map with more in it has longer paths.
+            Rung::Staged | Rung::Cayley | Rung::Sparse => {
+                assert!(each_link(rung, example) < 2 * once, "{}: {once} for each link", rung.name());
+            }
+            _ => assert_eq!(each_link(rung, example), once + (calls - 1) * (twice - once).max(0), "{}", rung.name()),
+        }
+    }
+}
+
+/// Each rung gets rid of something: backpropagators that are functions, and one of the two arrays.
+#[test]
+fn rungs_drop_functions_and_arrays() {
+    let text = "entry f (xs: []f64) = f64.sum (map (\\x -> x * x) xs)";
+    let made = |rung: Rung| {
+        let program = by(&source(text), rung);
+        let function = program.function("f").expect("an entry point");
+        let stage = chadwick::compile::Stage::Derivatives;
+        function.explain(chadwick_core::Mode::Vjp, stage).unwrap_or_else(|error| panic!("{}", error.message())).core
+    };
+    for rung in Rung::ALL {
+        let is_data = matches!(rung, Rung::Contrib | Rung::Tape | Rung::Delta | Rung::Parallel);
+        assert_eq!(made(rung).contains("apply "), !is_data, "{}:\n{}", rung.name(), made(rung));
+    }
+    let gradient = "entry f (xs: []f64) = vjp (\\xs -> f64.sum (map (\\x -> x * x) xs)) xs 1";
+    let arrays = |rung| run(&by(&source(gradient), rung), "f", &[vec![1.0; 100].into()]).1.allocations;
+    assert!(arrays(Rung::Single) < arrays(Rung::Mutable), "{} and {}", arrays(Rung::Single), arrays(Rung::Mutable));
+}
+
+/// A function is differentiated once, whatever the input of the derivatives that reach it (Krawiec et al., 7.5).
+#[test]
+fn a_library_function_is_differentiated_once() {
+    let library = "def logistic (n: i64) (x: f64): f64 = loop x for _i < n do 3.5 * x * (1 - x)";
+    let one = "entry one (n: i64) (x: f64) = vjp (\\x -> logistic n x + x) x 1";
+    let many = "entry many (n: i64) (xs: []f64) = vjp (\\(xs, k) -> k * f64.sum (map (logistic n) xs)) (xs, 2) 1";
+    let copies = |text: &str, rung: Rung| {
+        let program = by(&source(text), rung).at_stage(chadwick::compile::Stage::Derivatives);
+        let functions = &program.unwrap_or_else(|error| panic!("{}", error.message())).core().functions.clone();
+        functions.iter().filter(|function| function.name.contains("logistic")).count()
+    };
+    // The naive backpropagators depend on the input, those of tasks on the place in the program.
+    for rung in Rung::ALL {
+        let [alone, together] =
+            [format!("{library}\n{one}"), format!("{library}\n{one}\n{many}")].map(|text| copies(&text, rung));
+        assert_eq!(alone, together, "{}", rung.name());
+    }
+}
+
+/// One run serves any number of cotangents.
+#[test]
+fn many_cotangents_take_one_run() {
+    let rows = |seeds: usize| {
+        let text = "entry f (x: f64) (seeds: [][2]f64) = mjp (\\x -> [f64.sin x * x, f64.exp x]) x seeds";
+        let seeds = Value::new([seeds, 2], vec![1.0; 2 * seeds]).expect("pairs");
+        run(&by(&source(text), Rung::Tape), "f", &[1.5.into(), seeds]).1.logged_rows
+    };
+    assert_eq!([1, 2, 7].map(rows), [3; 3]);
+}
+
+/// A binding for each operation, in both of Krawiec's presentations: terms, and the tape they are written to.
+#[test]
+fn a_rotation_has_a_binding_for_each_operation() {
+    // 2 (q·v) q: 5 + 1 + 3; (w w - q·q) v: 1 + 5 + 1 + 3; 2 w (q × v): 1 + 9 + 3; and two sums of vectors.
+    for rung in [Rung::Delta, Rung::Tape] {
+        assert_eq!(run(&by(&source(ROTATE), rung), "x", &[]).1.logged_rows, 38, "{}", rung.name());
+    }
+}
+
 #[test]
 fn the_tape_has_a_row_for_each_operation_and_none_for_conditions_and_constants() {
     let rows = |text: &str, args: &[Value]| run(&by(&source(text), Rung::Tape), "f", args).1.logged_rows;
@@ -278,7 +363,9 @@ fn native_code_with_a_tape_agrees_with_the_interpreter() {
 
 #[test]
 fn engines_are_known_by_name() {
-    assert_eq!(Engine::from_name("dual"), Some(Engine::Dual(Rung::Tape)));
+    for (name, rung) in [("dual", Rung::Tape), ("delta", Rung::Delta), ("parallel", Rung::Parallel)] {
+        assert_eq!(Engine::from_name(name), Some(Engine::Dual(rung)));
+    }
     for rung in Rung::ALL {
         assert_eq!(Engine::from_name(&format!("dual:{}", rung.name())), Some(Engine::Dual(rung)));
         assert!(Engine::names().contains(rung.name()));

@@ -319,10 +319,17 @@ fn what_is_outside_is_refused_with_its_place() {
           entry f (x: f64) (n: i64) = vjp (g n) x 1",
             "a recursive function",
         ),
+        // Of what the prelude does or the compiler made, the place in the program is told from which it is reached.
+        ("entry f (a: []f64) = vjp (\\a -> f64.product (filter (> 0) a)) a 1", "an array whose size is computed from the inputs"),
+        (
+            "entry f (x: f64) (n: i64) = let g = if n > 0 then (\\y -> y * y) else (\\y -> 3 * y) in vjp (\\x -> g (x * g x)) x 1",
+            "a sum type",
+        ),
     ] {
         let error = source(text).with_engine(Engine::DualArrays).err().unwrap_or_else(|| panic!("taken: {text}"));
         let message = error.to_string();
         assert!(message.contains("E0410") && message.contains(what), "{text}\n{message}");
+        assert!(error.place().is_some_and(|place| place.starts_with("<source>:")), "{text}\n{message}");
     }
 }
 

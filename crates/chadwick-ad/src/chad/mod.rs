@@ -29,6 +29,8 @@ mod simplify;
 mod sparse;
 mod tangents;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod trees;
 
 pub use environment::Cotangents;

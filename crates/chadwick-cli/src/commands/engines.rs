@@ -5,12 +5,11 @@ use crate::testing::{self, Status};
 use crate::{Exit, output};
 use chadwick::Backend;
 use chadwick::compile::Engine;
-use chadwick_exam::{Extent, FAMILIES, Factor, Marks, Refusal, describe, examine};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use chadwick_exam::{Extent, FAMILIES, Factor, Marks, Part, Refusal, describe, examine};
 use serde_json::{Value as Json, json};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the table can afford in well under a minute.
 const BRIEF: Extent = Extent { programs: 40, seed: 0, patience: Duration::from_secs(2) };
@@ -38,14 +37,27 @@ pub fn command(options: &EnginesOptions) -> Exit {
     }
     let usual = if options.full { FULL } else { BRIEF };
     let extent = Extent { programs: options.programs.unwrap_or(usual.programs), seed: options.seed, ..usual };
-    let bar = ProgressBar::new(engines.len() as u64);
-    if !std::io::stderr().is_terminal() || options.json {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let results = examine(&engines, extent, &|_| bar.inc(1));
-    bar.finish_and_clear();
-    let rows: Vec<Row> =
-        results.into_iter().map(|result| Row { corpus: corpus(&files, result.engine, options), result }).collect();
+    // What takes long says how far it is, to logs as well; the table is all that goes to standard output.
+    let is_heard = options.full || std::io::stderr().is_terminal();
+    let tell = |engine: Engine, what: &str, duration: Duration| {
+        if is_heard {
+            output::error_line(&format!("{}: {what} ({:.1} s)", engine.name(), duration.as_secs_f64()));
+        }
+    };
+    let results = examine(&engines, extent, &|engine, part, duration| match part {
+        Part::Worked(passed) => tell(engine, &format!("worked examples {}", marks(passed)), duration),
+        Part::Random(passed) => tell(engine, &format!("random programs {}", marks(passed)), duration),
+        Part::Growth => tell(engine, "counted work", duration),
+    });
+    let row = |result: chadwick_exam::Result| {
+        let started = Instant::now();
+        let corpus = corpus(&files, result.engine, options);
+        if !files.is_empty() {
+            tell(result.engine, &format!("tests {}", marks(&corpus)), started.elapsed());
+        }
+        Row { result, corpus }
+    };
+    let rows: Vec<Row> = results.into_iter().map(row).collect();
     match options.json {
         true => output::line(&Json::from(rows.iter().map(Row::as_json).collect::<Vec<_>>()).to_string()),
         false => print(&rows, !files.is_empty()),

@@ -1,6 +1,6 @@
 //! `chadwick explain`: the derivative of an entry point as Core, and what it keeps.
 
-use crate::commands::{finish, load};
+use crate::commands::{compiled_for, finish, load};
 use crate::errors::{diagnostic_json, place_json};
 use crate::options::{ExplainOptions, ModeName};
 use crate::output::{self, Paint, style};
@@ -9,7 +9,7 @@ use chadwick::compile::Engine;
 use chadwick::core::Mode;
 use chadwick::explain::Explanation;
 use chadwick::source::Span;
-use chadwick::{Result, render};
+use chadwick::{Backend, Result, render};
 use serde_json::{Value as Json, json};
 
 pub fn command(options: &ExplainOptions) -> Exit {
@@ -17,8 +17,11 @@ pub fn command(options: &ExplainOptions) -> Exit {
 }
 
 fn explain(options: &ExplainOptions) -> Result<()> {
-    let program = load(&options.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
-    let function = program.function(&arguments::entry_to_differentiate(&program, options.entry.as_deref())?)?;
+    let program = load(&options.file)?;
+    let entry = arguments::entry_to_differentiate(&program, options.entry.as_deref());
+    let engine = Engine::from_name(&options.engine).unwrap_or_default();
+    let program = compiled_for(&program, entry.as_deref().ok(), engine, Backend::Interpreter)?;
+    let function = program.function(&entry?)?;
     let function = match options.wrt.is_empty() {
         true => function,
         false => function.wrt(&options.wrt)?,

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::{self, Default};
-use crate::commands::{compiled, finish, load};
+use crate::commands::{compiled_for, finish, load};
 use crate::options::GradOptions;
 use crate::output;
 use crate::results::Results;
@@ -18,7 +18,9 @@ pub fn command(options: &GradOptions) -> Exit {
 fn grad(options: &GradOptions) -> Result<()> {
     let engine = options.engine.as_deref();
     let by = engine.and_then(Engine::from_name).unwrap_or_default();
-    let program = compiled(&load(&options.call.file)?, by, options.backend.backend(false, engine))?;
+    let program = load(&options.call.file)?;
+    let entry = arguments::entry_point(&program, &options.call, Default::Tests);
+    let program = compiled_for(&program, entry.as_deref().ok(), by, options.backend.backend(false, engine))?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
     let function = match options.wrt.is_empty() {
         true => call.function,

@@ -2,12 +2,12 @@
 
 use crate::Exit;
 use crate::arguments::{self, Default};
-use crate::commands::{finish, load};
+use crate::commands::{compiled_for, finish, load};
 use crate::options::GradcheckOptions;
 use crate::output::{self, Paint};
-use chadwick::Result;
 use chadwick::compile::Engine;
 use chadwick::gradcheck::{self, Comparison, Kind, Report};
+use chadwick::{Backend, Result};
 use serde_json::json;
 
 pub fn command(options: &GradcheckOptions) -> Exit {
@@ -24,7 +24,10 @@ pub fn command(options: &GradcheckOptions) -> Exit {
 }
 
 fn check(options: &GradcheckOptions) -> Result<Report> {
-    let program = load(&options.call.file)?.with_engine(Engine::from_name(&options.engine).unwrap_or_default())?;
+    let program = load(&options.call.file)?;
+    let entry = arguments::entry_point(&program, &options.call, Default::Tests);
+    let engine = Engine::from_name(&options.engine).unwrap_or_default();
+    let program = compiled_for(&program, entry.as_deref().ok(), engine, Backend::Interpreter)?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
     let function = match options.wrt.is_empty() {
         true => call.function,

@@ -1,7 +1,7 @@
 //! `chadwick run`: an entry point on given arguments.
 
 use crate::arguments::{self, Default};
-use crate::commands::{compiled, finish, load, trace_line};
+use crate::commands::{compiled_for, finish, load, trace_line};
 use crate::options::RunOptions;
 use crate::results::Results;
 use crate::{Exit, output};
@@ -15,7 +15,9 @@ pub fn command(options: &RunOptions) -> Exit {
 fn run(options: &RunOptions) -> Result<()> {
     let engine = options.engine.as_deref();
     let by = engine.and_then(Engine::from_name).unwrap_or_default();
-    let program = compiled(&load(&options.call.file)?, by, options.backend.backend(false, engine))?;
+    let program = load(&options.call.file)?;
+    let entry = arguments::entry_point(&program, &options.call, Default::StandardInput);
+    let program = compiled_for(&program, entry.as_deref().ok(), by, options.backend.backend(false, engine))?;
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     let call = arguments::resolve(&program, &options.call, Default::StandardInput, options.limits.max_memory)?;
     program.set_limits(options.limits.starting_now());

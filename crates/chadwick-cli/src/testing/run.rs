@@ -25,8 +25,9 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     if let Some(reason) = excluded(&spec.tags, config) {
         return whole(Status::Skipped(reason));
     }
+    let load = || Program::compile(path, &source, &chadwick::compile::FileLoader);
     let compile = || {
-        let program = Program::compile(path, &source, &chadwick::compile::FileLoader)?;
+        let program = load()?;
         match config.backend {
             // Nothing of it can be run.
             Backend::Native(_) if program.entry_points().is_empty() => Ok(program),
@@ -44,11 +45,14 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
                 ))),
                 (Some(pattern), Err(error)) => whole(expected_error(pattern, &compile_messages(&error), &error)),
                 (None, Err(error)) if error.is_refusal() => {
-                    whole(Status::Refused { message: error.message(), place: error.place().unwrap_or_default() })
+                    // The engine may take other entry points.
+                    let alone = |entry: &str| load()?.only(entry)?.compiled(config.engine, config.backend);
+                    let outcomes = run_cases(path, &source, &alone, &spec, config, progress);
+                    if outcomes.is_empty() { whole(refused(&error)) } else { outcomes }
                 }
                 (None, Err(error)) => whole(Status::Failed(format!("does not compile\n{error}"))),
                 (None, Ok(program)) => {
-                    let mut outcomes = run_cases(path, &source, &program, &spec, config, progress);
+                    let mut outcomes = run_cases(path, &source, &|_| Ok(program.clone()), &spec, config, progress);
                     let passed_whole = outcomes.is_empty();
                     for pattern in &spec.warnings {
                         let messages: Vec<String> = program.warnings().iter().map(|warning| warning.message.clone()).collect();
@@ -67,17 +71,34 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
     }
 }
 
-fn run_cases(path: &Path, source: &str, program: &Program, spec: &Spec, config: &Config, progress: &dyn Fn()) -> Vec<Outcome> {
+fn refused(error: &Error) -> Status {
+    Status::Refused { message: error.message(), place: error.place().unwrap_or_default() }
+}
+
+/// All tests of a file; `subject` gives the program for an entry point.
+fn run_cases(
+    path: &Path,
+    source: &str,
+    subject: &dyn Fn(&str) -> CallResult<Program>,
+    spec: &Spec,
+    config: &Config,
+    progress: &dyn Fn(),
+) -> Vec<Outcome> {
+    let judged = |entry: &str, run: &dyn Fn(&Program) -> Status| {
+        let status = panics::caught(|| match subject(entry) {
+            Ok(program) => run(&program),
+            Err(error) if error.is_refusal() => refused(&error),
+            Err(error) => Status::Failed(format!("does not compile\n{error}")),
+        });
+        status.unwrap_or_else(|panic| Status::Failed(format!("internal error: {panic}")))
+    };
     let mut outcomes = Vec::new();
     for case in &spec.cases {
         if config.entry.as_ref().is_some_and(|entry| *entry != case.entry) {
             continue;
         }
         let started = Instant::now();
-        let status = match panics::caught(|| run_case(path, source, program, case, config)) {
-            Ok(status) => status,
-            Err(panic) => Status::Failed(format!("internal error: {panic}")),
-        };
+        let status = judged(&case.entry, &|program| run_case(path, source, program, case, config));
         let (entry, dataset) = (case.entry.clone(), case.dataset.clone());
         outcomes.push(Outcome { entry, dataset, line: case.line, status, time: started.elapsed() });
         progress();
@@ -87,10 +108,7 @@ fn run_cases(path: &Path, source: &str, program: &Program, spec: &Spec, config: 
             continue;
         }
         let started = Instant::now();
-        let status = match panics::caught(|| property::run(path, source, program, name, config)) {
-            Ok(status) => status,
-            Err(panic) => Status::Failed(format!("internal error: {panic}")),
-        };
+        let status = judged(name, &|program| property::run(path, source, program, name, config));
         let (entry, dataset) = (name.clone(), String::from("property"));
         outcomes.push(Outcome { entry, dataset, line: *line, status, time: started.elapsed() });
         progress();

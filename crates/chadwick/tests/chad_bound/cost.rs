@@ -40,6 +40,22 @@ pub enum Computation {
     Scope(Name, Linear, Value),
 }
 
+impl Computation {
+    pub fn value(self) -> Value {
+        Value::Computation(Rc::new(self))
+    }
+}
+
+impl Value {
+    /// `a ≫ b`
+    pub fn then(self, next: Value) -> Value {
+        const IGNORED: Name = 0;
+        const NEXT: Name = 1;
+        let environment = Environment::default().with(NEXT, next);
+        Computation::Bind(self, Value::Closure(IGNORED, environment, Rc::new(Term::Var(NEXT)))).value()
+    }
+}
+
 /// Values of variables, innermost first.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(Option<Rc<(Name, Value, Environment)>>);
@@ -85,7 +101,7 @@ pub fn cotangent_of(value: &Value, number: &mut dyn FnMut() -> f64) -> Linear {
 }
 
 /// The sum, and the number of nodes that both have: that many steps.
-fn plus(left: &Linear, right: &Linear) -> (Linear, u64) {
+pub fn plus(left: &Linear, right: &Linear) -> (Linear, u64) {
     match (left, right) {
         (Linear::Unit, Linear::Unit) => (Linear::Unit, 1),
         (Linear::Real(a), Linear::Real(b)) => (Linear::Real(a + b), 1),
@@ -161,7 +177,7 @@ fn call(function: &Value, arg: Value) -> (Value, u64) {
 }
 
 /// Runs a computation on an environment of cotangents.
-fn run(computation: &Value, state: &mut Vec<(Name, Linear)>) -> (Value, u64) {
+pub fn run(computation: &Value, state: &mut Vec<(Name, Linear)>) -> (Value, u64) {
     let Value::Computation(computation) = computation else { panic!("{computation:?} is no computation") };
     match &**computation {
         Computation::Return(value) => (value.clone(), 1),

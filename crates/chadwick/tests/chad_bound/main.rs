@@ -11,7 +11,7 @@ mod transform;
 use chadwick::compile::{Cotangents, Definition, Engine};
 use chadwick::{Backend, Program, Value};
 use chadwick_generate::Random;
-use cost::{Environment, Linear, cotangent_of, evaluate, linear_size};
+use cost::{Computation, Environment, Linear, cotangent_of, evaluate, linear_size, plus, run};
 use language::{Name, Term, Type, entry};
 use random::Generator;
 
@@ -60,6 +60,57 @@ fn the_cost_of_a_derivative_is_within_the_bound_of_the_thesis() {
         worst = worst.max(derivative as f64 / primal as f64);
     }
     assert!(worst > 10.0, "a derivative costs more than its function, or nothing is counted: {worst}");
+}
+
+/// Cotangents of one value, parts of which are zeros.
+fn cotangents_of_one_value<const N: usize>(generator: &mut Generator) -> [Linear; N] {
+    let ty = generator.ty(4);
+    let value = generator.value(&ty);
+    [(); N].map(|()| {
+        // Whole numbers, so that the order of sums does not matter.
+        let mut number = || generator.random.between(-9, 9) as f64;
+        let whole = cotangent_of(&value, &mut number);
+        generator.pruned(&whole)
+    })
+}
+
+#[test]
+fn a_sum_costs_what_both_operands_have_in_common() {
+    let mut cheap = 0;
+    for seed in 0..4000 {
+        let mut generator = Generator { random: Random::new(seed), next: 0, integers: true };
+        let [left, right] = cotangents_of_one_value(&mut generator);
+        let (sum, cost) = plus(&left, &right);
+        let (left, right, whole) = (linear_size(&left), linear_size(&right), linear_size(&sum));
+        assert_eq!(cost, left + right - whole, "seed {seed}");
+        cheap += usize::from(cost < left.max(right));
+    }
+    assert!(cheap > 100, "only {cheap} sums leave something as it is");
+}
+
+/// Computations that accumulate are a commutative monad: nobody can read, so the order of contributions does not matter.
+#[test]
+fn contributions_commute_and_scopes_see_nothing_of_each_other() {
+    for seed in 0..1000 {
+        let mut generator = Generator { random: Random::new(seed), next: 0, integers: true };
+        let (variable, inner) = (generator.fresh(), generator.fresh());
+        let [start, first, second, third] = cotangents_of_one_value(&mut generator);
+        let one = |name, linear: &Linear| Computation::One(name, linear.clone()).value();
+        // A scope whose own contribution is taken out at its end, and that contributes to what is around it as well.
+        let scope = Computation::Scope(inner, first.clone(), one(inner, &second).then(one(variable, &third))).value();
+        let all = [one(variable, &first), scope, one(variable, &second), Computation::Return(cost::Value::Unit).value()];
+        let after = |order: &[usize]| {
+            let mut state = vec![(variable, start.clone())];
+            let sequence = order.iter().map(|at| all[*at].clone()).reduce(cost::Value::then).expect("a computation");
+            run(&sequence, &mut state);
+            assert_eq!(state.len(), 1, "a scope leaves nothing behind");
+            format!("{:?}", state[0].1)
+        };
+        let wanted = after(&[0, 1, 2, 3]);
+        for order in [[1, 0, 2, 3], [2, 1, 0, 3], [3, 0, 1, 2], [0, 2, 3, 1]] {
+            assert_eq!(after(&order), wanted, "seed {seed}, {order:?}");
+        }
+    }
 }
 
 #[test]

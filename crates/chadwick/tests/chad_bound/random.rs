@@ -1,6 +1,6 @@
 //! Random terms of the source language, and values for their variables.
 
-use crate::cost::Value;
+use crate::cost::{Linear, Side, Value};
 use crate::language::{Name, Primitive, Term, Type};
 use chadwick_generate::Random;
 use std::rc::Rc;
@@ -47,6 +47,21 @@ impl Generator {
                 0 => Value::Left(Rc::new(self.value(&parts.0))),
                 _ => Value::Right(Rc::new(self.value(&parts.1))),
             },
+        }
+    }
+
+    /// The cotangent with zeros instead of some of its parts.
+    pub fn pruned(&mut self, linear: &Linear) -> Linear {
+        let is_zero = self.below(4) == 0;
+        match linear {
+            Linear::Pair(_) if is_zero => Linear::Pair(None),
+            Linear::Sum(_) if is_zero => Linear::Sum(None),
+            Linear::Pair(Some(parts)) => Linear::Pair(Some(Rc::new((self.pruned(&parts.0), self.pruned(&parts.1))))),
+            Linear::Sum(Some(side)) => Linear::Sum(Some(Rc::new(match &**side {
+                Side::Left(part) => Side::Left(self.pruned(part)),
+                Side::Right(part) => Side::Right(self.pruned(part)),
+            }))),
+            other => other.clone(),
         }
     }
 

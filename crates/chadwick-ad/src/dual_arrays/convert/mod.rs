@@ -368,7 +368,9 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             }
         }
         self.open.push(function);
+        self.context.places.push(span);
         let results = self.block(&lambda.body, span);
+        self.context.places.pop();
         self.open.pop();
         results
     }

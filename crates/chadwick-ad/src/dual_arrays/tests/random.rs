@@ -1,7 +1,7 @@
 //! Random terms: `CHADWICK_PROGRAMS` says how many.
 
-use super::super::algebra::known;
-use super::super::delta::Dual;
+use super::super::algebra::{Algebra, known};
+use super::super::delta::{Delta, DeltaNode, Dual};
 use super::super::normal_form::violation;
 use super::super::plain::{Array, Plain};
 use super::super::program::Program;
@@ -9,8 +9,11 @@ use super::super::reverse::gradient;
 use super::super::term::Tree;
 use super::generate::program;
 use super::near;
+use super::worked::parts;
 use chadwick_core::{Const, Prim};
 use chadwick_generate::Random;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// How many programs, unless the environment says otherwise.
 pub(super) fn programs() -> u64 {
@@ -70,6 +73,39 @@ fn numeric(program: &Program, inputs: &[Array], cotangent: &Array) -> Vec<f64> {
     let (_, gradients) =
         gradient(&Plain::default(), inputs, cotangent.clone(), |dual: &Dual<Plain>, inputs| program.run(dual, inputs).remove(0));
     of_floats(program, &gradients)
+}
+
+/// All shared terms inside are numbered below `bound`, and one number is one term.
+fn check_shares<A: Algebra>(delta: &Delta<A>, bound: usize, known: &mut FxHashMap<usize, *const Delta<A>>) {
+    let bound = match &delta.node {
+        DeltaNode::Share(number, of) => {
+            assert!(*number < bound, "{number} is inside {bound}");
+            if let Some(first) = known.insert(*number, Rc::as_ptr(of)) {
+                assert!(std::ptr::eq(first, Rc::as_ptr(of)), "{number} is two terms");
+                return;
+            }
+            *number
+        }
+        _ => bound,
+    };
+    parts(delta).into_iter().for_each(|of| check_shares(of, bound, known));
+}
+
+#[test]
+fn shared_terms_are_numbered_in_the_order_in_which_they_are_made() {
+    let mut shared = 0;
+    for seed in 0..programs() {
+        let source = program(seed);
+        let inputs = random_inputs(&mut Random::new(seed + 1), &source);
+        let dual = Dual::over(Plain::default());
+        let inputs: Vec<_> = inputs.into_iter().enumerate().map(|(at, input)| dual.input(at, input)).collect();
+        let mut known = FxHashMap::default();
+        for result in source.run(&dual, &inputs) {
+            result.delta.iter().for_each(|delta| check_shares(delta, usize::MAX, &mut known));
+        }
+        shared += known.len();
+    }
+    assert!(shared > 100, "only {shared} terms are shared");
 }
 
 #[test]

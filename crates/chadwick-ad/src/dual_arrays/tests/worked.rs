@@ -209,11 +209,9 @@ fn dot(n: usize) -> Program {
     })
 }
 
-fn nodes<A: Algebra>(delta: &Rc<Delta<A>>, seen: &mut FxHashSet<*const Delta<A>>) -> usize {
-    if !seen.insert(Rc::as_ptr(delta)) {
-        return 0;
-    }
-    let inner: Vec<&Rc<Delta<A>>> = match &delta.node {
+/// What a `Delta` is made of.
+pub fn parts<A: Algebra>(delta: &Delta<A>) -> Vec<&Rc<Delta<A>>> {
+    match &delta.node {
         DeltaNode::Input(_) => Vec::new(),
         DeltaNode::Add(left, right) => vec![left, right],
         DeltaNode::Fold(fold) => fold.init.iter().chain(fold.arrays.iter().filter_map(|array| array.delta.as_ref())).collect(),
@@ -223,8 +221,14 @@ fn nodes<A: Algebra>(delta: &Rc<Delta<A>>, seen: &mut FxHashSet<*const Delta<A>>
         DeltaNode::Gather(of, _) | DeltaNode::Scatter(of, _) | DeltaNode::Transpose(_, of) => vec![of],
         DeltaNode::Negate(of) | DeltaNode::Convert(of) | DeltaNode::SumOuter(of) => vec![of],
         DeltaNode::Replicate(of) | DeltaNode::Reshape(of) => vec![of],
-    };
-    1 + inner.into_iter().map(|of| nodes(of, seen)).sum::<usize>()
+    }
+}
+
+fn nodes<A: Algebra>(delta: &Rc<Delta<A>>, seen: &mut FxHashSet<*const Delta<A>>) -> usize {
+    if !seen.insert(Rc::as_ptr(delta)) {
+        return 0;
+    }
+    1 + parts(delta).into_iter().map(|of| nodes(of, seen)).sum::<usize>()
 }
 
 /// How many nodes the `Delta` of a program with two vectors as inputs has, with numbers.
