@@ -2,7 +2,7 @@
 
 use chadwick::compile::{Engine, Stage};
 use chadwick::core::Mode;
-use chadwick::{Backend, Program, Value};
+use chadwick::{Backend, NativeOptions, Program, Value};
 
 fn source(text: &str) -> Program {
     Program::from_source(text)
@@ -93,6 +93,196 @@ fn programs_of_the_dialect_agree_with_the_interpreter() {
         "entry f = vjp (\\x -> f64.sum (vjp (\\(a: [2]f64) -> a[0] * a[0] * a[1]) x 1)) [2, 3] 1",
     ] {
         assert_agrees(text);
+    }
+}
+
+/// Sums of squares of what comes out, so that every element has a gradient of its own.
+fn of_vector(function: &str) -> String {
+    format!(
+        "def g [n] (a: [n]f64) = {function}
+         def h (n: i64) = vjp (\\(a: [n]f64) -> f64.sum (map (\\x -> x * x) (g a))) (tabulate n (\\i -> 0.5 + f64.sin (f64.i64 i))) 1
+         entry f = h 0 ++ h 1 ++ h 2 ++ h 7"
+    )
+}
+
+#[test]
+fn divisors_are_guarded_where_nobody_may_want_the_result() {
+    for function in [
+        "rotate 2 a",
+        "map (\\i -> if i == 0 then a[0] else a[(n - 1) / i]) (iota n)",
+        "map (\\i -> if i % 2 == 0 then a[i] else a[n % i] * a[n // i % n]) (iota n)",
+        "map (\\i -> a[i / (i + 1)] * a[n * i % (i + 2) % n]) (iota n)",
+        "map (\\i -> f64.sum (map (\\j -> a[j] * a[i / (i + 1)]) (iota n))) (iota n)",
+        "map (\\i -> let k = i64.f64 a[i] in if k == 0 then a[i] else a[7 / k % n]) (iota n)",
+    ] {
+        assert_agrees(&of_vector(function));
+    }
+    assert_agrees(
+        "entry f = vjp (\\(x: f64) -> f64.sum (map (\\i -> if i > 0 then x * f64.i64 (2 ** (i - 1)) else x) (iota 4))) 3 1",
+    );
+}
+
+#[test]
+fn a_division_by_zero_fails_where_the_program_divides() {
+    let text = "entry f (n: i64) (m: i64) (d: i64) = vjp (\\(a: [4]f64) ->
+        f64.sum (map (\\i -> f64.sum (map (\\j -> a[j] * a[3 / (i + d)]) (iota m))) (iota n))) [1, 2, 3, 4] 1";
+    let program = by_dual_arrays(text);
+    let call = |n: i64, m: i64, d: i64| program.function("f").and_then(|f| f.call(&[n.into(), m.into(), d.into()]));
+    assert!(call(2, 2, 1).is_ok() && call(0, 2, 0).is_ok());
+    let message = call(2, 2, 0).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(message.contains("division by zero"), "{message}");
+}
+
+#[test]
+fn arrays_are_reshaped_inside_of_builds_and_branches() {
+    for text in [
+        "entry f = vjp (\\(a: [2][2][3]f64) -> map (\\m -> f64.product (flatten m)) a)
+           (tabulate_3d 2 2 3 (\\i j k -> 1 + f64.i64 (i * 6 + j * 3 + k) / 10)) [1, 2] |> flatten_3d",
+        "def g (n: i64) (m: i64) = vjp (\\(a: [n][m][3]f64) -> map (\\x -> if x[0, 0] > 0.5 then f64.sum (map f64.sin (flatten x)) else 0) a)
+           (tabulate_3d n m 3 (\\i j k -> f64.i64 (i * 6 + j * 3 + k) / 10)) (tabulate n f64.i64) |> flatten_3d
+         entry f = g 3 2",
+        "entry f = vjp (\\(x: [4][4]f64, k: [2][2]f64) ->
+             let y = tabulate_2d 3 3 (\\i j -> f64.sum (flatten (tabulate_2d 2 2 (\\a b -> x[i + a, j + b] * k[a, b]))))
+             in f64.sum (map (\\v -> v * v) (flatten y)))
+           (tabulate_2d 4 4 (\\i j -> f64.i64 (i * j) - 2), [[1, 2], [3, 4]]) 1 |> \\(a, b) -> (flatten a, flatten b)",
+    ] {
+        assert_agrees(text);
+    }
+}
+
+/// A length that a type says is the same as one that a value is asked for.
+#[test]
+fn lengths_in_types_are_known() {
+    assert_agrees(
+        "entry f = vjp (\\(c: bool, a: [3]f64) -> if c then map (* 2) a else a) (true, [1, 2, 3]) [1, 10, 100] |> \\(_, a) -> a",
+    );
+    let program =
+        by_dual_arrays("entry f (a: [3]f64) = vjp (\\a -> f64.sum (if a[0] > 0 then map (* 2) a else [a[0], a[1], a[0]])) a 1");
+    let found = program.function("f").and_then(|f| f.call(&[vec![1.0, 2.0, 3.0].into()])).expect("a gradient");
+    assert_eq!(found[0].as_slice::<f64>(), Some(&[2.0, 2.0, 2.0][..]));
+}
+
+/// A fold may carry arrays of different shapes.
+#[test]
+fn folds_that_carry_different_shapes_agree_with_the_interpreter() {
+    for n in [0, 1, 2, 7] {
+        for function in [
+            "\\(x: f64) -> (loop (s, v) = (x, [x, 1]) for i < n do (s * x, map (\\y -> y * s + f64.i64 i) v)) |> \\(s, v) -> s + v[0] * v[1]",
+            "\\(x: f64) -> (loop (m, v, s) = ([[x, 1], [2, x]], [1, x], 0) for _i < n do
+                 let v = map (\\r -> f64.sin (f64.sum (map2 (*) r v))) m in (map (map (* 0.9)) m, v, s + v[0])) |> \\(m, v, s) -> m[0, 1] + v[1] * s",
+            "\\(x: f64) -> f64.sum (map (\\k -> (loop (s, v) = (x, [x, f64.i64 k]) for _i < n do (s * v[1] / 4, [v[1], s])) |> \\(s, v) -> s + v[0]) (iota 3))",
+            "\\(x: f64) -> let (s, vs) = unzip (scan (\\(p, v) (q, w) -> (p * q, [v[0] + w[0] * p, v[1]])) (1, [0, x]) (tabulate n (\\i -> (x + f64.i64 i / 5, [x, 1]))))
+                in f64.sum s + f64.sum (flatten vs)",
+        ] {
+            assert_agrees(&format!("def g (n: i64) = vjp ({function})\nentry f = (g {n} 0.7 1, g {n} (-0.3) 2)"));
+            assert_agrees(&format!(
+                "def g (n: i64) (x: f64) = vjp ({function}) x 1\nentry f = (vjp (g {n}) 0.7 1, vjp (g {n}) (-0.3) 2)"
+            ));
+        }
+    }
+}
+
+/// What depends on no input is no part of what a fold carries.
+#[test]
+fn loops_with_counters_and_seeds_agree_with_the_interpreter() {
+    for n in [0, 1, 2, 7] {
+        for function in [
+            "\\(x: f64) -> (loop (y, i) = (x, 1i64) for _j < n do (f64.sin y * f64.i64 i, i * i + 1)) |> \\(y, i) -> y + f64.i64 i * x",
+            "\\(x: f64) -> let a = tabulate 5 (\\i -> x * f64.i64 (i + 1)) in
+                (loop (seed, s, flip) = (42i64, 1, false) for i < n do
+                   let seed = (seed * 1103515245 + 12345) % 2147483648
+                   in (seed, if flip then s * a[seed % 5] else s + f64.i64 i * x, !flip)).1",
+            "\\(x: f64) -> (loop (k, v) = (0i32, [x, 1]) for i < n do (k + i32.i64 i, [v[1] * f64.i32 k, v[0] + x])) |> \\(k, v) -> v[0] + v[1] * f64.i32 k",
+        ] {
+            assert_agrees(&format!("def g (n: i64) = vjp ({function})\nentry f = (g {n} 0.7 1, g {n} (-0.3) 2)"));
+        }
+    }
+}
+
+#[test]
+fn functions_that_would_be_written_out_exponentially_often_are_refused() {
+    let first = String::from("#[noinline] def g0 (x: f64) = f64.sin x * x\n");
+    let next = |k: usize| format!("#[noinline] def g{} (x: f64) = g{k} (x * 0.5) + g{k} (x + 0.1)\n", k + 1);
+    let text = (0..40).fold(first, |text, k| text + &next(k)) + "entry f (x: f64) = vjp g40 x 1";
+    let error = source(&text).with_engine(Engine::DualArrays).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("too long when they are written out"), "{error}");
+}
+
+/// Each operation on floats has its derivative here, too.
+#[test]
+fn operations_on_floats_agree_with_the_interpreter() {
+    let unary = [
+        "f64.sin",
+        "f64.cos",
+        "f64.tan",
+        "f64.asin",
+        "f64.acos",
+        "f64.atan",
+        "f64.sinh",
+        "f64.cosh",
+        "f64.tanh",
+        "f64.asinh",
+        "f64.atanh",
+        "f64.exp",
+        "f64.log",
+        "f64.log2",
+        "f64.log10",
+        "f64.log1p",
+        "f64.sqrt",
+        "f64.cbrt",
+        "f64.rsqrt",
+        "f64.recip",
+        "f64.abs",
+        "f64.neg",
+        "f64.floor",
+        "f64.ceil",
+        "f64.round",
+        "f64.trunc",
+        "f64.gamma",
+        "f64.lgamma",
+        "f64.erf",
+        "f64.erfc",
+        "f64.sgn",
+    ];
+    let of_unary = unary.map(|name| format!("entry f = vjp (map {name}) [0.3, 0.7, 0.9] [1, 2, 3]"));
+    let binary = ["(+)", "(-)", "(*)", "(/)", "(**)", "(%)", "f64.max", "f64.min", "f64.atan2", "f64.hypot", "f64.copysign"];
+    let of_binary =
+        binary.map(|name| format!("entry f = vjp (\\(a, b) -> map2 {name} a b) ([0.3, 0.7, 1.9], [1.4, 0.2, 2.5]) [1, 2, 3]"));
+    let mixed = "entry f = vjp (\\(a: [2]f32, k: [2]i32, b: f64) -> f64.sum (map2 (\\x k -> f64.f32 (x * f32.i32 k) * b) a k)) ([1, 2], [3, 4], 5) 1
+        |> \\(a, _, b) -> map f64.f32 a ++ [b]";
+    for text in of_unary.iter().chain(&of_binary).map(String::as_str).chain([mixed]) {
+        assert_agrees(text);
+    }
+}
+
+/// Functions that are no part of where they are called are written out.
+#[test]
+fn functions_of_modules_are_written_out() {
+    assert_agrees(
+        "module m = {
+           #[noinline] def pick [n] (a: [n]f64) (i: i64) = a[i] * a[n - 1 - i]
+           #[noinline] def total [n] (a: [n]f64) = f64.sum (map (pick a) (iota n))
+         }
+         entry f = vjp (\\a -> m.total a * m.pick a 1) [1, 2, 3, 4] 1",
+    );
+}
+
+/// What comes out is Core like any other, with native code.
+#[test]
+fn gradients_have_native_code() {
+    for text in [
+        SELF_CONVOLUTION,
+        "entry f [n] (a: [n]f64): f64 = f64.product (map (\\i -> if i == 0 then a[0] else a[(n - 1) / i] + a[i]) (iota n))",
+        "entry f [n] (a: [n]f64): f64 = (loop (s, v) = (1, a) for x in a do (s * x, map (\\y -> y * s + 1) v)) |> \\(s, v) -> s + f64.sum v",
+    ] {
+        let interpreted = by_dual_arrays(text);
+        let options = NativeOptions { strict: true, quick: true, threads: 1 };
+        let native = interpreted.with_backend(Backend::Native(options)).unwrap_or_else(|error| panic!("{}", error.message()));
+        let gradient = |program: &Program| {
+            let gradient = program.function("f").and_then(|f| f.gradient()).unwrap_or_else(|error| panic!("{}", error.message()));
+            gradient.call(&[vec![0.5, 1.5, -2.0, 1.25].into()]).unwrap_or_else(|error| panic!("{}", error.message()))
+        };
+        assert_eq!(gradient(&native), gradient(&interpreted), "{text}");
     }
 }
 
@@ -245,6 +435,9 @@ fn scatters_to_different_places_agree_with_the_interpreter() {
     assert_agrees(
         "entry f = vjp (\\(a: [4]f64, v: [3]f64) -> map (\\x -> x * x) (scatter (copy a) (iota 3) (map (* a[3]) v))) ([1, 2, 3, 4], [5, 6, 7]) [1, 2, 3, 4]",
     );
+    assert_agrees(
+        "entry f = vjp (\\(a: [4]f64, v: [3]f64) -> map (\\x -> x * x) (scatter (copy a) (map (3 -) (iota 3)) (map (* a[3]) v))) ([1, 2, 3, 4], [5, 6, 7]) [1, 2, 3, 4]",
+    );
     let twice = "entry f (is: []i64) (v: []f64) = vjp (\\v -> f64.sum (scatter (replicate 3 0) is v)) v 1";
     let error = source(twice).with_engine(Engine::DualArrays).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.contains("a scatter that may write twice to one place"), "{error}");
@@ -311,7 +504,7 @@ fn what_is_outside_is_refused_with_its_place() {
         ),
         ("entry f (x: f64) = vjp (\\x -> loop y = x while y < 10 do y * y) x 1", "a loop with a condition"),
         (
-            "entry f (x: f64) (n: i64) = vjp (\\x -> (loop (y, i) = (x, 0i64) for _j < n do (y * f64.i64 i, i * i + 1)).0) x 1",
+            "entry f (x: f64) (n: i64) = vjp (\\x -> (loop (y, i) = (x, 0i64) for _j < n do (y * f64.i64 i, if y > 0 then i * i + 1 else i)).0) x 1",
             "a fold that carries values of different types",
         ),
         (
@@ -331,6 +524,16 @@ fn what_is_outside_is_refused_with_its_place() {
         assert!(message.contains("E0410") && message.contains(what), "{text}\n{message}");
         assert!(error.place().is_some_and(|place| place.starts_with("<source>:")), "{text}\n{message}");
     }
+}
+
+#[test]
+fn what_is_refused_inside_of_the_prelude_says_where_the_program_asked_for_it() {
+    let text = "entry f (a: [4]f64) = vjp (\\a -> f64.sum (filter (> 2) a)) a 1";
+    let message = source(text).with_engine(Engine::DualArrays).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        message.contains("<prelude/arrays.fut>") && message.contains("<source>:1:") && message.contains("in this derivative"),
+        "{message}"
+    );
 }
 
 /// The price of bulk operations: what a loop held for one iteration is held for all of them.

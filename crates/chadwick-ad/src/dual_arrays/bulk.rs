@@ -7,8 +7,8 @@
 use super::algebra::known;
 use super::term::{
     Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, deep, elementwise, fold, gather, index, index_var,
-    iota, moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose,
-    unwanted, var, var_like, with_extent, zeros,
+    iota, is_sure, moved_out, overwrite, rebuilt, reduce_outer, replicate, reshape, scatter, stack, substitute, sum_outer,
+    transpose, unwanted, var, var_like, with_extent, zeros,
 };
 use chadwick_core::{Atom, BinaryOp, Prim, PrimOp};
 use std::rc::Rc;
@@ -171,7 +171,13 @@ impl Bulk<'_> {
         }
         // The zero is that of the array, not of what it is made of; and an index that goes away cannot be out of range.
         let is_lost = matches!(base.term, Term::Elementwise(..) | Term::ReduceOuter(..) | Term::Replicate(_) | Term::Gather(..));
-        if is_lost && *reads == Reads::OrZero {
+        // What is read out of range may be what an operation fails for.
+        let may_fail = match &base.term {
+            Term::Elementwise(Elementwise::Prim(op), args) => args.get(1).is_some_and(|operand| !is_sure(*op, operand)),
+            _ => false,
+        };
+        let may_stray = !matches!(reads, Reads::InRange) && *reads != Reads::Checked(Vec::new());
+        if is_lost && *reads == Reads::OrZero || may_fail && may_stray {
             let name = self.names.fresh();
             return bind(name, Rc::clone(base), index(var_like(name, base), indices, reads.clone()));
         }

@@ -150,6 +150,7 @@ impl<A: Algebra> Dual<A> {
             _ if self.is_index.get() => false,
             Elementwise::Prim(op) => op.derivatives().iter().zip(args).any(|(by, arg)| *by != Derivative::Zero && is_active(arg)),
             Elementwise::Select => args.iter().skip(1).any(is_active),
+            Elementwise::Guarded(_) => args.iter().any(is_active),
             Elementwise::Partial(..) => false,
         }
     }
@@ -222,6 +223,8 @@ impl<A: Algebra> Algebra for Dual<A> {
         let result = self.primal.share(self.primal.elementwise(op, operands.clone()));
         let terms = match (op, deltas.as_slice(), operands.as_slice()) {
             (Elementwise::Prim(op), ..) => self.scaled(op, &operands, &deltas, &result),
+            // Where the operand is another one, nobody wants what is made of it.
+            (Elementwise::Guarded(_), [delta], _) => delta.iter().cloned().collect(),
             (_, [_, then, otherwise], [condition, ..]) => {
                 let side = |holds, delta: &Option<Rc<Delta<A>>>| {
                     Some(self.delta_like(&result, DeltaNode::Where(condition.clone(), holds, delta.clone()?)))

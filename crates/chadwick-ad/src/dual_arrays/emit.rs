@@ -1,6 +1,6 @@
 //! Terms become Core: one statement for each operation on arrays, which the optimiser fuses.
 
-use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tree, deep};
+use super::term::{Elementwise, IndexFunction, Name, Reads, Shape, Step, Term, Tree, deep, failure};
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
 use chadwick_core::{
@@ -162,6 +162,7 @@ impl<'c, 'p> Emitter<'c, 'p> {
         match (op, args) {
             (Elementwise::Prim(op), _) => self.context.prim(op, args.to_vec(), span),
             (Elementwise::Select, [condition, then, otherwise]) => self.choose(condition, then, otherwise),
+            (Elementwise::Guarded(op), [operand]) => guarded(self.context, op, operand, span).0,
             (Elementwise::Partial(op, at), [operands @ .., result]) => match op.derivatives().get(at) {
                 Some(Derivative::Scale(partial)) => self.context.partial(partial, &Applied { op, operands, result }, span),
                 _ => Atom::Const(Const::one(op.result())),
@@ -383,6 +384,16 @@ impl<'c, 'p> Emitter<'c, 'p> {
         let neutral = vec![Atom::Const(Const::zero(prim))];
         self.context.emit_one(Op::Hist { space, dest: vec![zeros], rank: shape.len(), op, neutral, body }, span)
     }
+}
+
+/// An operand for which an operation has a value, and whether it is another than the one given.
+pub(super) fn guarded(context: &mut Context, op: PrimOp, operand: &Atom, span: Span) -> (Atom, Atom) {
+    let Some((test, safe)) = failure(op) else { return (operand.clone(), Atom::bool(false)) };
+    let zero = Atom::Const(Const::zero(safe.prim()));
+    let fails = context.prim(PrimOp::Compare(test, safe.prim()), vec![operand.clone(), zero], span);
+    let block = |atom: Atom| Block { statements: Vec::new(), results: vec![atom] };
+    let (then, otherwise) = (block(Atom::Const(safe)), block(operand.clone()));
+    (context.emit_one(Op::If { condition: fails.clone(), then, otherwise }, span), fails)
 }
 
 /// Whether indices are the sum of those of a row and a column.

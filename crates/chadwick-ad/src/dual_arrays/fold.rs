@@ -6,6 +6,7 @@
 use super::algebra::Algebra;
 use super::delta::FoldDelta;
 use super::program::Program;
+use super::reverse::Sharing;
 use super::staged::Staged;
 use super::term::{
     Elementwise, Name, Names, Reads, Step, Tree, bind, build, elementwise, index, index_var, substitute, var, var_like,
@@ -32,7 +33,7 @@ impl ReverseStep {
         let inputs = [vec![state], step.rows.clone()].concat();
         let program = Program { names: names.clone(), inputs, bindings: Vec::new(), results: vec![Rc::clone(&step.body)] };
         let staged = if can_walk { Staged::new(&names) } else { Staged::without_walks(&names) };
-        let gradient = program.without_builds().simplified().gradient_by(&staged).simplified();
+        let gradient = program.without_builds().simplified().gradient_by(&staged, Sharing::default()).simplified();
         let closed = |tree: &Tree| {
             let bound = |body, (name, value): &(Name, Tree)| bind(*name, Rc::clone(value), body);
             match can_walk {

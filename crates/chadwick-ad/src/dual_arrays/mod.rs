@@ -38,7 +38,7 @@ pub(crate) use notation::in_notation;
 pub use plain::{Array, Plain, Table};
 pub use program::Program;
 use reverse::ReversePass;
-pub use reverse::gradient;
+pub use reverse::{Sharing, gradient};
 use rustc_hash::FxHashMap;
 use simplify::Simplifier;
 pub use staged::Staged;
@@ -106,7 +106,7 @@ impl Derived {
             let delta = result.delta.as_ref()?;
             Some((Rc::clone(delta), var_like(*seed, &result.primal)))
         });
-        let gradients = ReversePass::run(&self.staged, self.source.inputs.len(), seeded.collect());
+        let gradients = ReversePass::run(&self.staged, Sharing::default(), self.source.inputs.len(), seeded.collect());
         let primals = self.results.iter().map(|result| Rc::clone(&result.primal));
         let all: Vec<Tree> = primals.chain(gradients.iter().flatten().cloned()).collect();
         let mut bound = share_to_let(names, &all);

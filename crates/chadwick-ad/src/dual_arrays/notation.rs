@@ -140,6 +140,7 @@ impl Writer<'_> {
             Term::Var(name) => variable(*name),
             Term::Let(name, value, body) => format!("(let {} = {} in {})", variable(*name), self.tree(value), self.tree(body)),
             Term::Elementwise(Elementwise::Prim(op), args) => format!("{}({})", op.name(), self.trees(args)),
+            Term::Elementwise(Elementwise::Guarded(op), args) => format!("{}.guard({})", op.name(), self.trees(args)),
             Term::Elementwise(Elementwise::Select, args) => format!("cond({})", self.trees(args)),
             Term::Elementwise(Elementwise::Partial(op, at), args) => {
                 let operands = &args[..args.len().saturating_sub(1)];

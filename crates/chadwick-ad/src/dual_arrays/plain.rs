@@ -6,7 +6,7 @@
 
 use super::algebra::{Algebra, IndexRule, extents, known};
 use super::interpret::Interpreter;
-use super::term::{Elementwise, Reads, Shape, Step, Tree};
+use super::term::{Elementwise, Reads, Shape, Step, Tree, fails, failure};
 use chadwick_core::prim::{Derivative, Partial, eval};
 use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
 use std::cell::Cell;
@@ -328,6 +328,10 @@ fn plus(left: Const, right: Const) -> Const {
 fn apply(op: Elementwise, operands: &[Const], prim: Prim) -> Const {
     match (op, operands) {
         (Elementwise::Prim(op), _) => eval(op, operands).unwrap_or(Const::zero(prim)),
+        (Elementwise::Guarded(op), [operand]) => match failure(op) {
+            Some((_, safe)) if fails(op, *operand) => safe,
+            _ => *operand,
+        },
         (Elementwise::Select, [Const::Bool(condition), then, otherwise]) => {
             if *condition {
                 *then

@@ -5,7 +5,7 @@ use super::bulk::Bulk;
 use super::delta::{Dual, DualArray};
 use super::interpret::Interpreter;
 use super::normal_form::violation;
-use super::reverse::ReversePass;
+use super::reverse::{ReversePass, Sharing};
 use super::simplify::Simplifier;
 use super::staged::{Staged, share_to_let};
 use super::term::{Name, Names, Tree, var, var_like};
@@ -81,14 +81,19 @@ impl Program {
 
     /// The program for the results and the gradients (figure 4.22). It has the same inputs, and then a cotangent for each result.
     pub fn gradient(&self) -> Program {
-        self.gradient_by(&Staged::new(&self.names))
+        self.gradient_sharing(Sharing::default())
     }
 
-    pub(super) fn gradient_by(&self, staged: &Staged) -> Program {
+    /// The same, where the caller says which cotangents are shared.
+    pub fn gradient_sharing(&self, sharing: Sharing) -> Program {
+        self.gradient_by(&Staged::new(&self.names), sharing)
+    }
+
+    pub(super) fn gradient_by(&self, staged: &Staged, sharing: Sharing) -> Program {
         let duals = self.dual(staged);
         let seeds: Vec<(Name, Tree)> = duals.iter().map(|result| self.seed(&result.primal)).collect();
         let seeded = duals.iter().zip(&seeds).filter_map(|(result, (_, seed))| Some((result.delta.clone()?, Rc::clone(seed))));
-        let gradients = ReversePass::run(staged, self.inputs.len(), seeded.collect());
+        let gradients = ReversePass::run(staged, sharing, self.inputs.len(), seeded.collect());
         let or_zero = |(gradient, (_, input)): (Option<Tree>, &(Name, Tree))| {
             gradient.unwrap_or_else(|| staged.zeros(input.prim, &input.shape))
         };

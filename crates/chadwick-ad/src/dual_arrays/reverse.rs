@@ -11,6 +11,16 @@ use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// Which cotangents are shared (section 4.6.3). The value is the same; what is not shared is written where it is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Those that go two ways.
+    #[default]
+    WhereItForks,
+    /// All, as they are made.
+    Everywhere,
+}
+
 /// The value of a function at some arrays, and the cotangents of those for one of the value.
 pub fn gradient<A: Algebra>(
     algebra: &A,
@@ -22,7 +32,7 @@ pub fn gradient<A: Algebra>(
     let named: Vec<DualArray<A>> = inputs.iter().enumerate().map(|(number, input)| dual.input(number, input.clone())).collect();
     let result = function(&dual, &named);
     let seeded = result.delta.map(|delta| (delta, cotangent)).into_iter().collect();
-    let gradients = ReversePass::run(algebra, inputs.len(), seeded);
+    let gradients = ReversePass::run(algebra, Sharing::default(), inputs.len(), seeded);
     let or_zero = |(gradient, input): (Option<A::Array>, &A::Array)| {
         gradient.unwrap_or_else(|| algebra.zeros(algebra.prim(input), &algebra.shape(input)))
     };
@@ -32,6 +42,7 @@ pub fn gradient<A: Algebra>(
 /// The state of the pass.
 pub(super) struct ReversePass<'a, A: Algebra> {
     algebra: &'a A,
+    sharing: Sharing,
     /// The cotangents of the inputs, as far as there are any.
     gradients: Vec<Option<A::Array>>,
     waiting: BTreeMap<usize, (Rc<Delta<A>>, A::Array)>,
@@ -39,8 +50,8 @@ pub(super) struct ReversePass<'a, A: Algebra> {
 
 impl<'a, A: Algebra> ReversePass<'a, A> {
     /// The cotangents of the inputs for the cotangents of some results.
-    pub fn run(algebra: &'a A, inputs: usize, results: Vec<(Rc<Delta<A>>, A::Array)>) -> Vec<Option<A::Array>> {
-        let mut pass = ReversePass { algebra, gradients: vec![None; inputs], waiting: BTreeMap::new() };
+    pub fn run(algebra: &'a A, sharing: Sharing, inputs: usize, results: Vec<(Rc<Delta<A>>, A::Array)>) -> Vec<Option<A::Array>> {
+        let mut pass = ReversePass { algebra, sharing, gradients: vec![None; inputs], waiting: BTreeMap::new() };
         results.into_iter().for_each(|(delta, cotangent)| pass.eval(cotangent, &delta));
         while let Some((_, (delta, cotangent))) = pass.waiting.pop_last() {
             pass.eval(cotangent, &delta);
@@ -84,6 +95,10 @@ impl<'a, A: Algebra> ReversePass<'a, A> {
     fn eval(&mut self, cotangent: A::Array, delta: &Rc<Delta<A>>) {
         let algebra = self.algebra;
         let prim = algebra.prim(&cotangent);
+        let cotangent = match self.sharing {
+            Sharing::WhereItForks => cotangent,
+            Sharing::Everywhere => algebra.share(cotangent),
+        };
         match &delta.node {
             DeltaNode::Input(number) => {
                 let before = self.gradients.get_mut(*number).and_then(Option::take);

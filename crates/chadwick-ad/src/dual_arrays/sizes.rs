@@ -1,7 +1,7 @@
 //! Which sizes are the same. A program asks for the length of an axis as often as it likes, and checks that lengths are equal; in shapes each
 //! length is to have one name, so that they can be compared.
 
-use chadwick_core::{Atom, CompareOp, Op, Prim, PrimOp, Size, Statement, Var};
+use chadwick_core::{Atom, BinaryOp, Binder, CompareOp, Const, Dim, Op, Prim, PrimOp, Size, Statement, Type, Var};
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
@@ -12,7 +12,12 @@ pub(super) struct Sizes {
     lengths: FxHashMap<(Var, usize), Atom>,
     /// What is compared with what.
     tests: FxHashMap<Var, (Atom, Atom)>,
+    /// What is multiplied with what.
+    products: FxHashMap<Var, (Atom, Atom)>,
 }
+
+/// How many elements there are: a number times these sizes, in order.
+type Product = (i64, Vec<Var>);
 
 impl Sizes {
     /// The one name of a value.
@@ -56,6 +61,33 @@ impl Sizes {
         }
     }
 
+    /// Whether arrays of these shapes are known to have as many elements.
+    pub fn are_as_large(&self, left: &[Atom], right: &[Atom]) -> bool {
+        let count = |shape: &[Atom]| {
+            let mut count = (1, Vec::new());
+            shape.iter().try_for_each(|extent| self.multiply(extent, &mut count))?;
+            count.1.sort_unstable();
+            Some(count)
+        };
+        count(left).is_some_and(|left: Product| count(right) == Some(left))
+    }
+
+    /// Multiplies by a size; nothing if numbers are too large.
+    fn multiply(&self, extent: &Atom, count: &mut Product) -> Option<()> {
+        match self.canonical(extent) {
+            Atom::Const(Const::I64(number)) => count.0 = count.0.checked_mul(number)?,
+            Atom::Const(_) => return None,
+            Atom::Var(var) => match self.products.get(&var) {
+                None => count.1.push(var),
+                Some((left, right)) => {
+                    self.multiply(left, count)?;
+                    self.multiply(right, count)?;
+                }
+            },
+        }
+        Some(())
+    }
+
     /// What a statement says, for all that comes after it.
     pub fn learn(&mut self, statement: &Statement) {
         match (&statement.op, statement.binders.as_slice()) {
@@ -68,6 +100,11 @@ impl Sizes {
             (Op::Prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), args), [binder]) => {
                 if let [left, right] = args.as_slice() {
                     self.tests.insert(binder.var, (left.clone(), right.clone()));
+                }
+            }
+            (Op::Prim(PrimOp::Binary(BinaryOp::Mul, Prim::I64), args), [binder]) => {
+                if let [left, right] = args.as_slice() {
+                    self.products.insert(binder.var, (left.clone(), right.clone()));
                 }
             }
             (Op::Assert { condition: Atom::Var(condition), .. }, _) => {
@@ -87,6 +124,17 @@ impl Sizes {
                 }
             }
             _ => {}
+        }
+        statement.binders.iter().for_each(|binder| self.learn_type(binder));
+    }
+
+    /// What the type of a variable says.
+    fn learn_type(&mut self, binder: &Binder) {
+        let Type::Array(array) = &binder.ty else { return };
+        for (axis, dim) in array.dims.iter().enumerate() {
+            if let Dim::Const(length) = dim {
+                self.name_length(&Atom::Var(binder.var), axis, &Atom::i64(*length));
+            }
         }
     }
 }

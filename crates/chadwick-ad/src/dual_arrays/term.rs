@@ -3,7 +3,8 @@
 //!
 //! Extents are atoms of the Core around the derivative. So shapes are symbolic, but known before anything of the term is computed.
 
-use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
+use chadwick_core::prim::eval_compare;
+use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -46,6 +47,19 @@ pub enum Elementwise {
     Select,
     /// The partial derivative of an operation by one operand; the arguments are its operands and then its result.
     Partial(PrimOp, usize),
+    /// The second operand of an operation, or another one where the operation would fail.
+    Guarded(PrimOp),
+}
+
+/// For which second operands, compared with zero, an operation fails, and one for which it does not.
+pub(super) fn failure(op: PrimOp) -> Option<(CompareOp, Const)> {
+    match op {
+        PrimOp::Binary(BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem, prim) if prim.is_integer() => {
+            Some((CompareOp::Equal, Const::one(prim)))
+        }
+        PrimOp::Binary(BinaryOp::Pow, prim) if prim.is_integer() => Some((CompareOp::Less, Const::zero(prim))),
+        _ => None,
+    }
 }
 
 impl Elementwise {
@@ -53,6 +67,7 @@ impl Elementwise {
     pub(super) fn result(self, operands: &[Prim]) -> Prim {
         match self {
             Elementwise::Prim(op) | Elementwise::Partial(op, _) => op.result(),
+            Elementwise::Guarded(_) => operands.first().copied().unwrap_or(Prim::Bool),
             Elementwise::Select => operands.get(1).copied().unwrap_or(Prim::Bool),
         }
     }
@@ -308,9 +323,13 @@ pub(super) fn replicate(count: Atom, of: Tree) -> Tree {
     node(Term::Replicate(of), prim, shape)
 }
 
+/// The same scalar everywhere.
+pub(super) fn filled(shape: &[Atom], scalar: Tree) -> Tree {
+    shape.iter().rev().fold(scalar, |all, extent| replicate(extent.clone(), all))
+}
+
 pub(super) fn zeros(prim: Prim, shape: &[Atom]) -> Tree {
-    let zero = outer(Atom::Const(Const::zero(prim)), prim, Vec::new());
-    shape.iter().rev().fold(zero, |zeros, extent| replicate(extent.clone(), zeros))
+    filled(shape, outer(Atom::Const(Const::zero(prim)), prim, Vec::new()))
 }
 
 /// The permutation may leave the last axes out.
@@ -444,27 +463,62 @@ pub(super) fn substitute(tree: &Tree, name: Name, value: &Tree) -> Tree {
     }
 }
 
-/// The term is computed outside a build of `count`: where that is zero, its reads need not succeed.
+/// The term is computed outside a build of `count`: where that is zero, nothing of it need succeed.
 pub(super) fn moved_out(tree: &Tree, count: &Atom) -> Tree {
-    let weaker = |reads: &Reads| match reads {
+    let reads = |reads: &Reads| match reads {
         Reads::Checked(extents) if !extents.contains(count) => Reads::Checked([extents.clone(), vec![count.clone()]].concat()),
         reads => reads.clone(),
     };
-    with_reads(tree, &weaker)
+    let operand = |safe: Const, _: PrimOp, operand: &Tree| {
+        let is_empty = PrimOp::Compare(CompareOp::LessEqual, Prim::I64);
+        let is_empty = elementwise(Elementwise::Prim(is_empty), vec![integer(count.clone()), integer(Atom::i64(0))]);
+        let safe = outer(Atom::Const(safe), operand.prim, Vec::new());
+        let [is_empty, safe] = [is_empty, safe].map(|scalar| filled(&operand.shape, scalar));
+        elementwise(Elementwise::Select, vec![is_empty, safe, Rc::clone(operand)])
+    };
+    weaker(tree, &reads, &operand)
 }
 
-/// The term is computed also where nobody wants its value: no read of it may fail.
+/// The term is computed also where nobody wants its value: nothing of it may fail.
 pub(super) fn unwanted(tree: &Tree) -> Tree {
-    let weaker = |reads: &Reads| match reads {
+    let reads = |reads: &Reads| match reads {
         Reads::Checked(_) | Reads::InRange => Reads::Total,
         reads => reads.clone(),
     };
-    with_reads(tree, &weaker)
+    weaker(tree, &reads, &|_, op, operand| guarded(op, Rc::clone(operand)))
 }
 
-fn with_reads(tree: &Tree, change: &dyn Fn(&Reads) -> Reads) -> Tree {
-    let tree = deep(|| rebuilt(tree, &mut |part| with_reads(part, change)));
+/// The second operand of an operation, such that it does not fail.
+pub(super) fn guarded(op: PrimOp, operand: Tree) -> Tree {
+    elementwise(Elementwise::Guarded(op), vec![operand])
+}
+
+/// Whether an operation fails for a second operand.
+pub(super) fn fails(op: PrimOp, operand: Const) -> bool {
+    failure(op).is_some_and(|(test, _)| eval_compare(test, operand, Const::zero(operand.prim())) != Ok(false))
+}
+
+/// Whether an operation is seen to have a value for all that its second operand can be.
+pub(super) fn is_sure(op: PrimOp, operand: &Tree) -> bool {
+    match &operand.term {
+        _ if failure(op).is_none() => true,
+        Term::Outer(Atom::Const(constant)) => !fails(op, *constant),
+        Term::Elementwise(Elementwise::Guarded(_), _) => true,
+        Term::Replicate(of) => is_sure(op, of),
+        _ => false,
+    }
+}
+
+/// A term with other reads, and other second operands of what may fail.
+fn weaker(tree: &Tree, change: &dyn Fn(&Reads) -> Reads, operand: &dyn Fn(Const, PrimOp, &Tree) -> Tree) -> Tree {
+    let tree = deep(|| rebuilt(tree, &mut |part| weaker(part, change, operand)));
     let term = match &tree.term {
+        Term::Elementwise(Elementwise::Prim(op), args) => match (failure(*op), args.as_slice()) {
+            (Some((_, safe)), [left, right]) if !is_sure(*op, right) => {
+                return elementwise(Elementwise::Prim(*op), vec![Rc::clone(left), operand(safe, *op, right)]);
+            }
+            _ => return tree,
+        },
         Term::Index(base, indices, reads) => Term::Index(Rc::clone(base), indices.clone(), change(reads)),
         Term::Gather(base, function, reads) => Term::Gather(Rc::clone(base), function.clone(), change(reads)),
         // Whether the places of an update are in range is checked ahead.

@@ -125,6 +125,26 @@ fn no_derivative_is_left_standing() {
     }
 }
 
+/// A function of a module has one derived function, whoever calls it.
+#[test]
+fn functions_of_modules_are_derived_once() {
+    let text = "module type unary = { val apply: f64 -> f64 }
+      module square: unary = { #[noinline] def apply (x: f64) = x * x }
+      module twice (u: unary) = { #[noinline] def apply (x: f64) = u.apply (u.apply x) }
+      module fourth = twice square
+      entry f (x: f64) = fourth.apply x + square.apply x
+      entry g (x: f64) = square.apply x * 3";
+    let program = derived(text, Derivation::Reverse);
+    let names = || program.core().functions.iter().map(|function| function.name.to_string());
+    // Two functions called `apply`, and a half of each kind for both.
+    for half in ["revf$", "revr$"] {
+        assert_eq!(names().filter(|name| name.starts_with(half) && name.contains("apply")).count(), 2);
+    }
+    let x = 1.5f64;
+    assert_near(&run(&program, "rev$f", &[x.into(), 1.0.into()]).0, &[x.powi(4) + x * x, 4.0 * x.powi(3) + 2.0 * x], text);
+    assert_near(&run(&program, "rev$g", &[x.into(), 1.0.into()]).0, &[3.0 * x * x, 6.0 * x], text);
+}
+
 #[test]
 fn arrays_go_in_and_come_out_of_derived_functions() {
     let text = "entry f [n] (xs: [n]f64) (is: [n]i64) = f64.sum (map (\\i -> xs[i] * xs[(i + 1) % n]) is)";

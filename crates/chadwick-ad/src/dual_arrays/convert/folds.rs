@@ -1,8 +1,8 @@
 //! Reductions, scans and loops that are no sums: the greatest and the least, and folds with a closed step.
 
 use super::super::term::{
-    Elementwise, IndexFunction, Reads, Step, Term, Tree, bind, elementwise, fold, gather, index, index_var, integer, iota,
-    reduce_outer, reshape, stack, transpose, var, var_like, with_extent,
+    Elementwise, IndexFunction, Name, Names, Reads, Shape, Step, Term, Tree, bind, elementwise, fold, gather, index, index_var,
+    integer, iota, overwrite, reduce_outer, reshape, stack, transpose, var, var_like, with_extent, zeros,
 };
 use super::Converter;
 use super::closing::OpenStep;
@@ -22,25 +22,76 @@ pub(super) fn extreme(op: &Lambda) -> Option<BinaryOp> {
     is_operator.then_some(*which)
 }
 
-/// What a fold carries: one array, or several of one shape as rows of one.
-struct Carried {
-    count: usize,
+/// What a fold carries: one array, several of one shape as rows of one, or several of different shapes, one behind the other in a vector.
+enum Carried {
+    One,
+    Rows(usize),
+    Segments { parts: Vec<Segment>, total: Atom, prim: Prim },
+}
+
+/// A part of a vector.
+struct Segment {
+    start: Atom,
+    count: Atom,
+    shape: Shape,
+}
+
+impl Segment {
+    /// From the place of an element in the part to its place in the vector; a scalar has no index.
+    fn places(&self, names: &Names) -> IndexFunction {
+        if self.shape.is_empty() {
+            return IndexFunction { params: Vec::new(), indices: vec![integer(self.start.clone())] };
+        }
+        let param = names.fresh();
+        IndexFunction { params: vec![param], indices: vec![plus(integer(self.start.clone()), index_var(param))] }
+    }
+
+    /// The shape of the part as a vector; a scalar stays one.
+    fn flat(&self) -> Shape {
+        if self.shape.is_empty() { Vec::new() } else { vec![self.count.clone()] }
+    }
+}
+
+fn plus(left: Tree, right: Tree) -> Tree {
+    elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64)), vec![left, right])
 }
 
 impl Carried {
-    fn packed(&self, mut parts: Vec<Tree>) -> Option<Tree> {
-        match self.count {
-            1 => parts.pop(),
-            _ => Some(stack(parts)),
+    fn count(&self) -> usize {
+        match self {
+            Carried::One => 1,
+            Carried::Rows(count) => *count,
+            Carried::Segments { parts, .. } => parts.len(),
         }
     }
 
-    fn parts(&self, state: &Tree) -> Vec<Tree> {
-        match self.count {
-            1 => vec![Rc::clone(state)],
-            count => {
+    fn packed(&self, names: &Names, mut parts: Vec<Tree>) -> Option<Tree> {
+        match self {
+            Carried::One => parts.pop(),
+            Carried::Rows(_) => Some(stack(parts)),
+            Carried::Segments { parts: segments, total, prim } => {
+                let empty = zeros(*prim, std::slice::from_ref(total));
+                let write = |all, (segment, part): (&Segment, Tree)| {
+                    overwrite(all, segment.places(names), reshape(segment.flat(), part), false)
+                };
+                Some(segments.iter().zip(parts).fold(empty, write))
+            }
+        }
+    }
+
+    fn parts(&self, names: &Names, state: &Tree) -> Vec<Tree> {
+        match self {
+            Carried::One => vec![Rc::clone(state)],
+            Carried::Rows(count) => {
                 let part = |at| index(Rc::clone(state), vec![integer(Atom::i64(at as i64))], Reads::InRange);
-                (0..count).map(part).collect()
+                (0..*count).map(part).collect()
+            }
+            Carried::Segments { parts, .. } => {
+                let part = |segment: &Segment| {
+                    let read = gather(segment.flat(), Rc::clone(state), segment.places(names), Reads::InRange);
+                    reshape(segment.shape.clone(), read)
+                };
+                parts.iter().map(part).collect()
             }
         }
     }
@@ -89,7 +140,7 @@ impl Converter<'_, '_, '_> {
         let Folded { carried, states, .. } = self.operated(op, neutral, arrays, &count, span)?;
         let last = index(states, vec![integer(count)], Reads::InRange);
         let last = self.bound(last);
-        Some(carried.parts(&last))
+        Some(carried.parts(self.names, &last))
     }
 
     /// All states of a fold with the operator, but the first.
@@ -100,7 +151,7 @@ impl Converter<'_, '_, '_> {
         }
         let count = self.extent(&axis.size, span)?;
         let Folded { carried, states, .. } = self.operated(op, neutral, arrays, &count, span)?;
-        Some((0..carried.count).map(|at| self.states_after(&carried, at, &states, &count)).collect())
+        Some((0..carried.count()).map(|at| self.states_after(&carried, at, &states, &count)).collect())
     }
 
     /// All states when an operator is applied to rows of arrays, one after the other.
@@ -136,11 +187,15 @@ impl Converter<'_, '_, '_> {
             self.checks(at.var, &numbers, &lambda.body, &count, span)?;
             return Some(parts.counted.then(|| integer(count)).into_iter().collect());
         }
-        let init = self.atoms(&parts.initial, span)?;
-        let made = self.folded(carry, init, vec![(at.var, numbers)], &lambda.body, &count, span)?;
+        let rest = self.without_plain_states(&lambda, parts, &count, span)?;
+        let init = self.atoms(&rest.initial, span)?;
+        let rows = [vec![(at.var, numbers)], rest.rows].concat();
+        let made = self.folded(&rest.carry, init, rows, &rest.body, &count, span)?;
         let last = self.bound(index(made.states, vec![integer(count.clone())], Reads::InRange));
         let trips = parts.counted.then(|| integer(count));
-        Some(made.carried.parts(&last).into_iter().chain(trips).chain(made.emitted).collect())
+        let mut folded = made.carried.parts(self.names, &last).into_iter();
+        let states: Vec<Tree> = rest.last.into_iter().map(|last| last.or_else(|| folded.next())).collect::<Option<_>>()?;
+        Some(states.into_iter().chain(trips).chain(made.emitted).collect())
     }
 
     /// A loop that carries nothing: only what it checks is left of it.
@@ -165,17 +220,11 @@ impl Converter<'_, '_, '_> {
         count: &Atom,
         span: Span,
     ) -> Option<Folded> {
-        let first = init.first()?.clone();
-        if init.iter().any(|part| part.prim != first.prim || part.shape != first.shape) {
-            return self.refuse(span, "a fold that carries values of different types or shapes");
-        }
-        let carried = Carried { count: init.len() };
-        let init = carried.packed(init)?;
+        let parts = init.clone();
+        let carried = self.carried(&parts, span)?;
+        let init = carried.packed(self.names, init)?;
         let state = self.names.fresh();
         let state_variable = var_like(state, &init);
-        for (binder, part) in states.iter().zip(carried.parts(&state_variable)) {
-            self.terms.insert(binder.var, part);
-        }
         let mut row_variables = Vec::new();
         for (var_of_row, array) in &rows {
             let name = self.names.fresh();
@@ -184,6 +233,10 @@ impl Converter<'_, '_, '_> {
             row_variables.push((name, variable));
         }
         let around = std::mem::take(&mut self.lets);
+        for (binder, part) in states.iter().zip(carried.parts(self.names, &state_variable)) {
+            let part = if matches!(carried, Carried::Segments { .. }) { self.bound(part) } else { part };
+            self.terms.insert(binder.var, part);
+        }
         self.around.push(count.clone());
         let is_step = std::mem::replace(&mut self.is_step, true);
         let results = self.block(body, span);
@@ -191,14 +244,14 @@ impl Converter<'_, '_, '_> {
         self.around.pop();
         let lets = std::mem::replace(&mut self.lets, around);
         let results = results?;
-        if results.iter().take(carried.count).any(|result| result.prim != first.prim || result.shape != first.shape) {
+        if results.iter().zip(&parts).any(|(result, part)| result.prim != part.prim || result.shape != part.shape) {
             return self.refuse(span, "a fold whose state changes its shape");
         }
         let arrays = rows.into_iter().map(|(_, array)| array).collect();
         let step = OpenStep { state, rows: row_variables, arrays, lets, results };
         let mut step = self.closed(step, count, span)?;
-        let emitted = step.results.split_off(carried.count);
-        let next = carried.packed(step.results.clone())?;
+        let emitted = step.results.split_off(carried.count());
+        let next = carried.packed(self.names, step.results.clone())?;
         let body = step.lets.iter().rev().fold(next, |body, (name, value)| bind(*name, Rc::clone(value), body));
         let size = self.context.i64_op(BinaryOp::Add, count.clone(), Atom::i64(1), span);
         let (names, bindings, gives) = (self.names.clone(), Vec::new(), Vec::new());
@@ -207,6 +260,28 @@ impl Converter<'_, '_, '_> {
         let all = self.bound(all);
         let emitted = self.emitted(&mut step, &carried, emitted, &all, count);
         Some(Folded { carried, states: all, emitted })
+    }
+
+    /// How a fold carries values.
+    fn carried(&mut self, parts: &[Tree], span: Span) -> Option<Carried> {
+        let first = parts.first()?;
+        if parts.iter().any(|part| part.prim != first.prim) {
+            return self.refuse(span, "a fold that carries values of different types");
+        }
+        if parts.iter().all(|part| part.shape == first.shape) {
+            return Some(if parts.len() == 1 { Carried::One } else { Carried::Rows(parts.len()) });
+        }
+        let (mut segments, mut start) = (Vec::new(), Atom::i64(0));
+        for part in parts {
+            let mut count = Atom::i64(1);
+            for extent in &part.shape {
+                count = self.context.i64_op(BinaryOp::Mul, count, extent.clone(), span);
+            }
+            let end = self.context.i64_op(BinaryOp::Add, start.clone(), count.clone(), span);
+            segments.push(Segment { start, count, shape: part.shape.clone() });
+            start = end;
+        }
+        Some(Carried::Segments { parts: segments, total: start, prim: first.prim })
     }
 
     /// What a step gives for each row, as arrays. Often that is the next state.
@@ -228,11 +303,19 @@ impl Converter<'_, '_, '_> {
     /// A part of each state but the first.
     fn states_after(&mut self, carried: &Carried, at: usize, states: &Tree, count: &Atom) -> Tree {
         let param = self.names.fresh();
-        let one = integer(Atom::i64(1));
-        let next = elementwise(Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64)), vec![index_var(param), one]);
-        let part = (carried.count > 1).then(|| integer(Atom::i64(at as i64)));
-        let indices: Vec<Tree> = std::iter::once(next).chain(part).collect();
-        let shape = with_extent(count.clone(), &states.shape[indices.len()..]);
-        gather(shape, Rc::clone(states), IndexFunction { params: vec![param], indices }, Reads::InRange)
+        let next = plus(index_var(param), integer(Atom::i64(1)));
+        let after = |params: Vec<Name>, part: Vec<Tree>, rest: &[Atom]| {
+            let function =
+                IndexFunction { params: [vec![param], params].concat(), indices: [vec![Rc::clone(&next)], part].concat() };
+            gather(with_extent(count.clone(), rest), Rc::clone(states), function, Reads::InRange)
+        };
+        match carried {
+            Carried::One => after(Vec::new(), Vec::new(), &states.shape[1..]),
+            Carried::Rows(_) => after(Vec::new(), vec![integer(Atom::i64(at as i64))], &states.shape[2..]),
+            Carried::Segments { parts, .. } => {
+                let IndexFunction { params, indices } = parts[at].places(self.names);
+                reshape(with_extent(count.clone(), &parts[at].shape), after(params, indices, &parts[at].flat()))
+            }
+        }
     }
 }

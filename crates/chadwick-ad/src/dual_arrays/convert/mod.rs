@@ -3,20 +3,22 @@
 //! What depends on no input is no part of the term. It stays Core, ahead of the derivative, and the term mentions its values; among
 //! them are all sizes. What has no place in a language of static shapes is refused, with its place in the program.
 
+mod ahead;
 mod closing;
 mod folds;
 mod views;
 
+use super::emit::guarded as guarded_ahead;
 use super::sizes::Sizes;
 use super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, elementwise, index, index_var, integer,
-    moved_out, outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like,
+    Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, elementwise, fails, failure, filled, guarded,
+    index, index_var, integer, moved_out, outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like,
 };
 use crate::context::Context;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, Prim,
-    PrimOp, Statement, Type, UnaryOp, Var,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op,
+    Prim, PrimError, PrimOp, Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,7 +44,12 @@ pub(super) struct Converter<'c, 'p, 'n> {
     open: Vec<FunctionId>,
     /// How often this is written out because of loops.
     unrolled: i64,
+    /// How many statements were written out because of loops and calls.
+    written: usize,
 }
+
+/// The most statements that are written out. Functions that call others twice, and so on, would be exponentially many.
+const LARGEST: usize = 50_000;
 
 /// The most iterations that are written out, those of nested loops multiplied.
 const LONGEST: i64 = 256;
@@ -64,6 +71,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             is_step: false,
             open,
             unrolled: 1,
+            written: 0,
         }
     }
 
@@ -91,14 +99,19 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
 
     /// The length of an axis of a value of Core.
     fn length(&mut self, array: &Atom, axis: usize, span: Span) -> Atom {
-        match self.sizes.length(array, axis) {
-            Some(length) => length,
-            None => {
-                let length = self.context.emit_one(Op::Dim { array: array.clone(), axis }, span);
-                self.sizes.name_length(array, axis, &length);
-                length
-            }
+        if let Some(length) = self.sizes.length(array, axis) {
+            return length;
         }
+        let dims = match self.context.type_of(&self.sizes.canonical(array)) {
+            Type::Array(array) => array.dims,
+            _ => Default::default(),
+        };
+        let length = match dims.get(axis) {
+            Some(Dim::Const(length)) => Atom::i64(*length),
+            _ => self.context.emit_one(Op::Dim { array: array.clone(), axis }, span),
+        };
+        self.sizes.name_length(array, axis, &length);
+        length
     }
 
     /// A parameter that is differentiated; its variable and its shape.
@@ -160,15 +173,19 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
         }
     }
 
-    /// A divisor that is checked ahead, and may be used also where nobody divides.
-    fn nonzero(&mut self, divisor: &Atom, prim: Prim, span: Span) -> Atom {
-        let zero = Atom::Const(Const::zero(prim));
-        let is_zero = self.context.prim(PrimOp::Compare(CompareOp::Equal, prim), vec![divisor.clone(), zero], span);
-        let holds = self.context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![is_zero.clone()], span);
-        self.require(holds, vec![MessagePart::Text(String::from("division by zero"))], span);
-        let block = |atom: Atom| Block { statements: Vec::new(), results: vec![atom] };
-        let (then, otherwise) = (block(Atom::Const(Const::one(prim))), block(divisor.clone()));
-        self.context.emit_one(Op::If { condition: is_zero, then, otherwise }, span)
+    /// The second operand of what may fail, which is checked ahead and may be used also where nobody wants the result. In a branch nobody
+    /// knows whether it is wanted, so there it is not checked.
+    fn checked_operand(&mut self, op: PrimOp, operand: &Atom, span: Span) -> Atom {
+        let (operand, fails) = guarded_ahead(self.context, op, operand, span);
+        if !self.conditional {
+            let holds = self.context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![fails], span);
+            let error = match op {
+                PrimOp::Binary(BinaryOp::Pow, _) => PrimError::NegativeExponent,
+                _ => PrimError::DivisionByZero,
+            };
+            self.require(holds, vec![MessagePart::Text(error.to_string())], span);
+        }
+        operand
     }
 
     fn is_plain(&self, var: Var) -> bool {
@@ -218,6 +235,10 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
 
     fn statement(&mut self, statement: &Statement) -> Option<()> {
         let span = statement.span;
+        self.written += usize::from(self.unrolled > 1 || !self.open.is_empty());
+        if self.written > LARGEST {
+            return self.refuse(span, "functions and loops that are too long when they are written out");
+        }
         let is_plain = op_free_variables(&statement.op).into_iter().all(|var| self.is_plain(var));
         let always = self.around.is_empty() && !self.conditional;
         if is_plain && (always || matches!(&statement.op, Op::Prim(op, args) if cannot_fail(*op, args))) {
@@ -230,11 +251,9 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 let trees = self.atoms(atoms, span)?;
                 return self.name_all(&statement.binders, trees);
             }
-            Op::Prim(op @ PrimOp::Binary(BinaryOp::Div | BinaryOp::Mod | BinaryOp::Quot | BinaryOp::Rem, prim), args)
-                if !always && !self.conditional && self.is_plain_atom(args.get(1)) && prim.is_integer() =>
-            {
-                let divisor = self.nonzero(args.get(1)?, *prim, span);
-                let args = vec![args.first()?.clone(), divisor];
+            Op::Prim(op, args) if !always && !cannot_fail(*op, args) && self.is_plain_atom(args.get(1)) => {
+                let operand = self.checked_operand(*op, args.get(1)?, span);
+                let args = vec![args.first()?.clone(), operand];
                 if self.is_plain_atom(args.first()) {
                     let op = Op::Prim(*op, args);
                     self.context.push_statement(Statement { binders: statement.binders.clone(), op, span });
@@ -243,10 +262,11 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 elementwise(Elementwise::Prim(*op), self.atoms(&args, span)?)
             }
             Op::Prim(op, args) => {
-                if !always && !cannot_fail(*op, args) {
-                    return self.refuse(span, "an operation on integers that may fail, where it is not sure to be wanted");
+                let mut operands = self.atoms(args, span)?;
+                if let (true, [_, operand]) = (self.conditional && !cannot_fail(*op, args), operands.as_mut_slice()) {
+                    *operand = guarded(*op, Rc::clone(operand));
                 }
-                elementwise(Elementwise::Prim(*op), self.atoms(args, span)?)
+                elementwise(Elementwise::Prim(*op), operands)
             }
             Op::If { condition, then, otherwise } => {
                 let trees = self.selection(condition, then, otherwise, span)?;
@@ -300,9 +320,14 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
                 index(array, indices, self.reads())
             }
             Op::Transpose { array, permutation } => transpose(permutation, self.atom(array, span)?),
-            Op::Reshape { array, dims } if always => {
+            Op::Reshape { array, dims } => {
                 let shape = dims.iter().map(|dim| self.extent(dim, span)).collect::<Option<Shape>>()?;
-                reshape(shape, self.atom(array, span)?)
+                let array = self.atom(array, span)?;
+                if !always && !self.sizes.are_as_large(&array.shape, &shape) {
+                    return self
+                        .refuse(span, "a reshaping inside a parallel form or a branch, to sizes that are not known to fit");
+                }
+                reshape(shape, array)
             }
             Op::Concat { arrays } => self.concat(arrays, span)?,
             // The check of a size is to look at the size itself, whatever other name it has by then.
@@ -525,8 +550,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
 
 /// The selection of whole arrays by one condition.
 fn select(condition: &Tree, then: Tree, otherwise: Tree) -> Tree {
-    let everywhere = then.shape.iter().rev().fold(Rc::clone(condition), |all, extent| replicate(extent.clone(), all));
-    elementwise(Elementwise::Select, vec![everywhere, then, otherwise])
+    elementwise(Elementwise::Select, vec![filled(&then.shape, Rc::clone(condition)), then, otherwise])
 }
 
 /// The sum, without zeros that are known.
@@ -546,14 +570,7 @@ fn bound_type(parts: &Loop) -> Option<Prim> {
 
 /// Whether an operation has a value for all operands.
 fn cannot_fail(op: PrimOp, args: &[Atom]) -> bool {
-    use BinaryOp::{Div, Mod, Pow, Quot, Rem, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical};
-    match op {
-        PrimOp::Binary(Div | Mod | Quot | Rem, prim) if prim.is_integer() => {
-            matches!(args.get(1), Some(Atom::Const(constant)) if *constant != Const::zero(prim))
-        }
-        PrimOp::Binary(Pow | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, prim) => !prim.is_integer(),
-        _ => true,
-    }
+    failure(op).is_none() || matches!(args.get(1), Some(Atom::Const(constant)) if !fails(op, *constant))
 }
 
 /// What is outside of the language, in words.
@@ -561,7 +578,6 @@ fn outside(op: &Op) -> &'static str {
     match op {
         Op::Hist { .. } => "a histogram that does not add",
         Op::Scatter { .. } => "a scatter that may write twice to one place",
-        Op::Reshape { .. } => "a reshaping inside a parallel form or a branch",
         Op::ArrayLiteral { .. } => "an empty array literal inside a parallel form",
         Op::Construct { .. } | Op::Match { .. } => "a sum type",
         Op::Closure(_) | Op::Apply { .. } => "a function that is a value",

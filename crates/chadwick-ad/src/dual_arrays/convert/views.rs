@@ -6,16 +6,37 @@ use super::super::term::{
 use super::Converter;
 use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, MessagePart, Op, Prim, PrimOp, SliceDim, Var};
 use chadwick_source::Span;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 fn arithmetic(op: BinaryOp, left: Tree, right: Tree) -> Tree {
     elementwise(Elementwise::Prim(PrimOp::Binary(op, Prim::I64)), vec![left, right])
 }
 
-/// Whether the points of a scatter are seen to go to different places: each index of a point is an index of its place.
+/// Whether the points of a scatter are seen to go to different places: each index of a point is an index of its place, or moved by
+/// what is the same for all points.
 pub(super) fn are_distinct(space: &[Axis], rank: usize, body: &Block) -> bool {
     let places = &body.results[..rank.min(body.results.len())];
-    space.iter().all(|axis| axis.size == Atom::i64(1) || places.contains(&Atom::Var(axis.var)))
+    let bound: FxHashSet<Var> =
+        body.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var).collect();
+    let is_same = |atom: &Atom| match atom {
+        Atom::Const(_) => true,
+        Atom::Var(var) => !bound.contains(var) && space.iter().all(|axis| axis.var != *var),
+    };
+    let is_moved = |place: &Atom, index: &Atom| {
+        let made = body.statements.iter().find(|one| one.binders.iter().any(|binder| Atom::Var(binder.var) == *place));
+        match made.map(|statement| &statement.op) {
+            Some(Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, Prim::I64), args)) => match args.as_slice() {
+                [left, right] => (left == index && is_same(right)) || (right == index && is_same(left)),
+                _ => false,
+            },
+            _ => false,
+        }
+    };
+    space.iter().all(|axis| {
+        let index = Atom::Var(axis.var);
+        axis.size == Atom::i64(1) || places.iter().any(|place| *place == index || is_moved(place, &index))
+    })
 }
 
 impl Converter<'_, '_, '_> {

@@ -3,8 +3,9 @@
 use super::super::algebra::extents;
 use super::super::program::Program;
 use super::super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, build, elementwise, fold, gather, index, index_var,
-    iota, outer, overwrite, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, var_like,
+    Elementwise, IndexFunction, Name, Names, Reads, Step, Term, Tree, bind, build, elementwise, failure, fold, gather, guarded,
+    index, index_var, iota, outer, overwrite, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var,
+    var_like,
 };
 use chadwick_core::{Atom, BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
 use chadwick_generate::Random;
@@ -44,7 +45,7 @@ pub fn program(seed: u64) -> Program {
         generator.arrays.push(Variable { tree, prim, shape });
     }
     let shape = generator.shape(2);
-    let depth = generator.random.between(3, 7) as usize;
+    let depth = generator.random.between(3, 8) as usize;
     let body = generator.array(Prim::F64, &shape, depth);
     Program { names: generator.names, inputs, bindings: Vec::new(), results: vec![body] }
 }
@@ -165,9 +166,11 @@ impl Generator {
                 }
             }
             _ => {
-                let op = *self.random.pick(&[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Min]);
-                let args = vec![self.array(prim, shape, depth), self.array(prim, shape, depth)];
-                elementwise(Elementwise::Prim(PrimOp::Binary(op, prim)), args)
+                let op = *self.random.pick(&[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Min, BinaryOp::Div]);
+                let op = PrimOp::Binary(op, prim);
+                let (left, right) = (self.array(prim, shape, depth), self.array(prim, shape, depth));
+                let right = if failure(op).is_some() { guarded(op, right) } else { right };
+                elementwise(Elementwise::Prim(op), vec![left, right])
             }
         }
     }

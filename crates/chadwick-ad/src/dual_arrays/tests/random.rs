@@ -6,13 +6,14 @@ use super::super::normal_form::violation;
 use super::super::plain::{Array, Plain};
 use super::super::program::Program;
 use super::super::reverse::gradient;
-use super::super::term::Tree;
+use super::super::term::{Term, Tree, parts};
+use super::delta::inner_deltas;
 use super::generate::program;
 use super::near;
-use super::worked::parts;
 use chadwick_core::{Const, Prim};
 use chadwick_generate::Random;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::mem::{Discriminant, discriminant};
 use std::rc::Rc;
 
 /// How many programs, unless the environment says otherwise.
@@ -20,7 +21,7 @@ pub(super) fn programs() -> u64 {
     std::env::var("CHADWICK_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(300)
 }
 
-fn random_array(random: &mut Random, like: &Tree) -> Array {
+pub(super) fn random_array(random: &mut Random, like: &Tree) -> Array {
     let shape: Vec<usize> = like.shape.iter().map(|extent| known(extent).expect("a number")).collect();
     let mut element = || match like.prim {
         Prim::F64 => Const::F64(random.real() * 1.5),
@@ -30,7 +31,7 @@ fn random_array(random: &mut Random, like: &Tree) -> Array {
     Array::new(like.prim, shape, elements).expect("as many as there should be")
 }
 
-fn random_inputs(random: &mut Random, program: &Program) -> Vec<Array> {
+pub(super) fn random_inputs(random: &mut Random, program: &Program) -> Vec<Array> {
     program.inputs.iter().map(|(_, input)| random_array(random, input)).collect()
 }
 
@@ -40,6 +41,28 @@ fn run(program: &Program, inputs: &[Array]) -> (Vec<f64>, u64) {
     let results = program.run(&plain, inputs);
     assert_eq!(plain.strays(), 0, "reads out of range\n{program}");
     (results[0].as_floats(), plain.work())
+}
+
+/// How deep builds stand in builds, and which forms stand in them.
+fn look_at(tree: &Tree, depth: usize, deepest: &mut usize, forms: &mut FxHashSet<Discriminant<Term>>) {
+    *deepest = depth.max(*deepest);
+    if depth > 0 {
+        forms.insert(discriminant(&tree.term));
+    }
+    let inside = depth + usize::from(matches!(tree.term, Term::Build(..)));
+    parts(tree).into_iter().for_each(|part| look_at(part, inside, deepest, forms));
+}
+
+/// What random programs say about the rules they say only if they need them.
+#[test]
+fn every_form_occurs_inside_of_builds() {
+    let (mut deepest, mut forms) = (0, FxHashSet::default());
+    for seed in 0..programs() {
+        program(seed).results.iter().for_each(|tree| look_at(tree, 0, &mut deepest, &mut forms));
+    }
+    assert!(deepest >= 4, "builds are nested {deepest} times");
+    // All but shares and the two forms that only reverse passes have.
+    assert_eq!(forms.len(), 17);
 }
 
 #[test]
@@ -88,7 +111,7 @@ fn check_shares<A: Algebra>(delta: &Delta<A>, bound: usize, known: &mut FxHashMa
         }
         _ => bound,
     };
-    parts(delta).into_iter().for_each(|of| check_shares(of, bound, known));
+    inner_deltas(delta).into_iter().for_each(|of| check_shares(of, bound, known));
 }
 
 #[test]
@@ -164,7 +187,8 @@ fn gradients_agree_with_differences() {
         let gradient = numeric(&source.without_builds().simplified(), &inputs, &cotangent);
         let way: Vec<f64> = direction.iter().flat_map(Array::as_floats).collect();
         let found = dot(&gradient, &way);
-        if here.abs() > 1e3 || found.abs() > 1e3 || (backward - forward).abs() > 1e-4 * found.abs().max(1.0) {
+        if !here.is_finite() || here.abs() > 1e3 || found.abs() > 1e3 || (backward - forward).abs() > 1e-4 * found.abs().max(1.0)
+        {
             continue;
         }
         let wanted = (after - before) / (2.0 * step);

@@ -3,8 +3,8 @@
 
 use super::super::algebra::known;
 use super::super::term::{
-    Elementwise, IndexFunction, Names, Reads, Step, Term, Tree, deep, elementwise, fold, gather, index, iota, outer, overwrite,
-    parts, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, zeros,
+    Elementwise, IndexFunction, Names, Reads, Step, Term, Tree, bind, build, deep, elementwise, fold, gather, guarded, index,
+    iota, outer, overwrite, parts, reduce_outer, replicate, reshape, scatter, stack, sum_outer, transpose, var, zeros,
 };
 use super::generate::program;
 use chadwick_core::{Atom, BinaryOp, Const, Prim, PrimOp};
@@ -48,6 +48,7 @@ fn rule_holds(tree: &Tree) -> bool {
             let operands = match op {
                 Elementwise::Prim(op) => op.operands() == prims,
                 Elementwise::Select => matches!(prims[..], [Prim::Bool, then, otherwise] if then == otherwise),
+                Elementwise::Guarded(op) => op.operands().get(1..) == Some(&prims),
                 Elementwise::Partial(op, _) => [op.operands(), vec![op.result()]].concat() == prims,
             };
             operands && args.iter().all(|arg| arg.shape == *shape) && op.result(&prims) == tree.prim
@@ -111,6 +112,7 @@ fn terms_are_accepted_and_rejected_by_each_rule() {
     let truth = |shape: &[i64]| zeros(Prim::Bool, &sizes(shape));
     let number = |value: i64| outer(Atom::i64(value), Prim::I64, Vec::new());
     let add = Elementwise::Prim(PrimOp::Binary(BinaryOp::Add, Prim::F64));
+    let divide = PrimOp::Binary(BinaryOp::Div, Prim::I64);
     let at = |indices: usize| IndexFunction { params: vec![names.fresh()], indices: vec![number(0); indices] };
     let checked = || Reads::Checked(Vec::new());
     let step = |row: &[i64], body: Tree| {
@@ -134,6 +136,9 @@ fn terms_are_accepted_and_rejected_by_each_rule() {
         transpose(&[1, 0], float(&[2, 3, 4])),
         reshape(sizes(&[6, 0]), float(&[0])),
         fold(Atom::i64(5), step(&[2], float(&[3])), float(&[3]), vec![float(&[4, 2])]),
+        build(Atom::i64(0), names.fresh(), float(&[3])),
+        bind(names.fresh(), truth(&[2]), float(&[3])),
+        guarded(divide, number(0)),
     ];
     for tree in right {
         assert_eq!(broken_rule(&tree), None);
@@ -159,6 +164,9 @@ fn terms_are_accepted_and_rejected_by_each_rule() {
         reshape(sizes(&[5]), float(&[2, 3])),
         fold(Atom::i64(5), step(&[2], float(&[2])), float(&[3]), vec![float(&[4, 2])]),
         fold(Atom::i64(5), step(&[2], float(&[3])), float(&[3]), vec![float(&[4, 3])]),
+        build(Atom::i64(2), names.fresh(), elementwise(add, vec![float(&[2]), float(&[3])])),
+        bind(names.fresh(), sum_outer(float(&[])), float(&[3])),
+        guarded(divide, float(&[])),
     ];
     for tree in wrong {
         assert!(broken_rule(&tree).is_some(), "accepted: {:?}", tree.term);

@@ -1,62 +1,17 @@
 //! The examples that the chapter works out, and what it claims of work and of the size of a `Delta`.
 
 use super::super::algebra::{Algebra, extents};
-use super::super::delta::{Delta, DeltaNode, Dual};
+use super::super::delta::{Delta, Dual};
 use super::super::plain::{Array, Plain};
 use super::super::program::Program;
+use super::super::reverse::Sharing;
 use super::super::staged::Staged;
-use super::super::term::{Reads, Tree};
-use chadwick_core::BinaryOp;
+use super::super::term::{Elementwise, Reads, Tree};
+use super::delta::inner_deltas;
+use super::{CHECKED, assert_reads, counted, floats, run, vector};
+use chadwick_core::{BinaryOp, Prim, PrimOp, UnaryOp};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
-
-const CHECKED: Reads = Reads::Checked(Vec::new());
-
-fn floats(shape: &[usize], elements: &[f64]) -> Array {
-    Array::floats(shape, elements).expect("as many as there should be")
-}
-
-fn vector(elements: &[f64]) -> Array {
-    floats(&[elements.len()], elements)
-}
-
-fn counted(count: usize) -> Array {
-    vector(&(1..=count).map(|number| number as f64).collect::<Vec<_>>())
-}
-
-fn run(program: &Program, inputs: &[Array]) -> Vec<Vec<f64>> {
-    program.run(&Plain::default(), inputs).iter().map(Array::as_floats).collect()
-}
-
-/// The text with variables numbered as they come.
-fn renamed(text: &str) -> String {
-    let mut names: Vec<String> = Vec::new();
-    let mut found = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('x').filter(|_| !rest.is_empty()) {
-        let (before, variable) = rest.split_at(at);
-        found.push_str(before);
-        let digits = variable[1..].chars().take_while(char::is_ascii_digit).count();
-        let (name, after) = variable.split_at(1 + digits);
-        let is_variable = digits > 0;
-        match names.iter().position(|known| known == name) {
-            _ if !is_variable => found.push_str(name),
-            Some(number) => found.push_str(&format!("x{}", number + 1)),
-            None => {
-                names.push(name.to_owned());
-                found.push_str(&format!("x{}", names.len()));
-            }
-        }
-        rest = after;
-    }
-    found + rest
-}
-
-#[track_caller]
-fn assert_reads(program: &Program, wanted: &str) {
-    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-    assert_eq!(lines(&renamed(&program.to_string())), lines(wanted));
-}
 
 fn self_convolution(n: usize) -> Program {
     Program::stage(&[&[n]], |staged, inputs| {
@@ -127,11 +82,16 @@ fn gathers_and_scatters_are_as_printed() {
     assert_eq!(gathered.as_floats(), [4.0, 4.0, 7.0, 2.0]);
     let scattered = plain.scatter(&extents(&[5]), vector(&[2.0, 4.0, 7.0, 8.0]), &at(&[1, 0, 3, 0]));
     assert_eq!(scattered.as_floats(), [12.0, 2.0, 0.0, 7.0, 0.0]);
+    let remainders = plain.function(&extents(&[4]), &mut |i| vec![plain.binary(BinaryOp::Mod, i[0].clone(), plain.integer(3))]);
+    assert_eq!(plain.scatter(&extents(&[4]), vector(&[4.0, 7.0, 6.0, 1.0]), &remainders).as_floats(), [5.0, 7.0, 6.0, 0.0]);
+    let next = plain.function(&extents(&[3]), &mut |i| vec![plain.add(i[0].clone(), plain.integer(1))]);
+    let shifted = plain.gather(&extents(&[3]), vector(&[3.0, 5.0, 4.0, 1.0, 2.0]), &next, &CHECKED);
+    assert_eq!(shifted.as_floats(), [5.0, 4.0, 1.0]);
     let squares = plain.build(4, &mut |i| plain.mul(i.clone(), i));
     assert_eq!(squares.as_floats(), [0.0, 1.0, 4.0, 9.0]);
     let columns = plain.sum_outer(floats(&[3, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]));
     assert_eq!(columns.as_floats(), [12.0, 15.0, 18.0]);
-    let permuted = plain.transpose(&[3, 0, 1, 2], plain.zeros(chadwick_core::Prim::F64, &extents(&[5, 3, 6, 9])));
+    let permuted = plain.transpose(&[3, 0, 1, 2], plain.zeros(Prim::F64, &extents(&[5, 3, 6, 9])));
     assert_eq!(permuted.extents(), [9, 5, 3, 6]);
 }
 
@@ -209,26 +169,11 @@ fn dot(n: usize) -> Program {
     })
 }
 
-/// What a `Delta` is made of.
-pub fn parts<A: Algebra>(delta: &Delta<A>) -> Vec<&Rc<Delta<A>>> {
-    match &delta.node {
-        DeltaNode::Input(_) => Vec::new(),
-        DeltaNode::Add(left, right) => vec![left, right],
-        DeltaNode::Fold(fold) => fold.init.iter().chain(fold.arrays.iter().filter_map(|array| array.delta.as_ref())).collect(),
-        DeltaNode::Stack(rows) => rows.iter().flatten().collect(),
-        DeltaNode::Overwrite { base, value, .. } => base.iter().chain(value).collect(),
-        DeltaNode::Scale(_, of) | DeltaNode::Where(_, _, of) | DeltaNode::Share(_, of) | DeltaNode::Index(of, ..) => vec![of],
-        DeltaNode::Gather(of, _) | DeltaNode::Scatter(of, _) | DeltaNode::Transpose(_, of) => vec![of],
-        DeltaNode::Negate(of) | DeltaNode::Convert(of) | DeltaNode::SumOuter(of) => vec![of],
-        DeltaNode::Replicate(of) | DeltaNode::Reshape(of) => vec![of],
-    }
-}
-
 fn nodes<A: Algebra>(delta: &Rc<Delta<A>>, seen: &mut FxHashSet<*const Delta<A>>) -> usize {
     if !seen.insert(Rc::as_ptr(delta)) {
         return 0;
     }
-    1 + parts(delta).into_iter().map(|of| nodes(of, seen)).sum::<usize>()
+    1 + inner_deltas(delta).into_iter().map(|of| nodes(of, seen)).sum::<usize>()
 }
 
 /// How many nodes the `Delta` of a program with two vectors as inputs has, with numbers.
@@ -268,4 +213,128 @@ fn a_chain_of_doublings_stays_linear() {
     assert_eq!(found, [vec![2f64.powi(80)], vec![2f64.powi(80)]]);
     // A binding for each doubling there and back, but the last cotangent.
     assert_eq!(gradient.bindings.len(), 80 + 79);
+}
+
+/// The eager placement of shares binds every cotangent, the lazy one only that of the sum, which goes two ways.
+#[test]
+fn self_convolution_needs_one_shared_cotangent() {
+    let normal = self_convolution(5).without_builds();
+    let bindings = |sharing| normal.gradient_sharing(sharing).bindings.len();
+    // Four primal values, and one cotangent or five: of the sum, of both factors, and what each adds to that of the input.
+    assert_eq!((bindings(Sharing::WhereItForks), bindings(Sharing::Everywhere)), (5, 9));
+}
+
+/// Multiplication of matrices by operations on whole arrays.
+fn first_order_product(staged: &Staged, left: &Tree, right: &Tree) -> Tree {
+    let ([rows, inner], [_, columns]) = ([40, 3], [3, 2]);
+    let count = |count: usize| extents(&[count]).remove(0);
+    // Both of shape [inner, rows, columns].
+    let left = staged.transpose(&[2, 1, 0], staged.replicate(&count(columns), Rc::clone(left)));
+    let right = staged.transpose(&[1, 0], staged.replicate(&count(rows), Rc::clone(right)));
+    assert_eq!((&left.shape, &right.shape), (&extents(&[inner, rows, columns]), &extents(&[inner, rows, columns])));
+    staged.sum_outer(staged.mul(left, right))
+}
+
+#[test]
+fn a_product_of_matrices_by_indices_is_the_one_by_bulk_operations() {
+    let element = |staged: &Staged, inputs: &[Tree], i: &Tree, j: &Tree| {
+        let product = &mut |k: Tree| {
+            let left = staged.index(Rc::clone(&inputs[0]), vec![Rc::clone(i), Rc::clone(&k)], &CHECKED);
+            staged.mul(left, staged.index(Rc::clone(&inputs[1]), vec![k, Rc::clone(j)], &CHECKED))
+        };
+        staged.sum_outer(staged.build(3, product))
+    };
+    let shapes: [&[usize]; 2] = [&[40, 3], &[3, 2]];
+    let by_indices = Program::stage(&shapes, |staged, inputs| {
+        vec![staged.build(40, &mut |i| staged.build(2, &mut |j| element(staged, inputs, &i, &j)))]
+    });
+    let in_bulk = Program::stage(&shapes, |staged, inputs| vec![first_order_product(staged, &inputs[0], &inputs[1])]);
+    let numbers = |count: usize| (0..count).map(|place| (place * 7 % 11) as f64 - 5.0).collect::<Vec<f64>>();
+    let inputs = [floats(&[40, 3], &numbers(120)), floats(&[3, 2], &numbers(6))];
+    assert_eq!(run(&by_indices, &inputs), run(&in_bulk, &inputs));
+    assert_eq!(run(&by_indices.without_builds(), &inputs), run(&in_bulk, &inputs));
+    let seeded = [inputs.to_vec(), vec![floats(&[40, 2], &numbers(80))]].concat();
+    let gradients = [by_indices.without_builds(), in_bulk].map(|program| run(&program.gradient(), &seeded));
+    assert_eq!(gradients[0], gradients[1]);
+}
+
+/// What is out of range reads as zero and is not written; what has no value is some number.
+#[test]
+fn every_operation_has_a_value() {
+    let plain = Plain::default();
+    let array = counted(3);
+    for place in [-1, 3, i64::MIN, i64::MAX] {
+        assert_eq!(plain.index(array.clone(), vec![plain.integer(place)], &Reads::Total).as_floats(), [0.0]);
+        let function = plain.function(&extents(&[2]), &mut |_| vec![plain.integer(place)]);
+        assert_eq!(plain.gather(&extents(&[2]), array.clone(), &function, &Reads::Total).as_floats(), [0.0, 0.0]);
+        assert_eq!(plain.scatter(&extents(&[2]), vector(&[1.0, 2.0]), &function).as_floats(), [0.0, 0.0]);
+        assert_eq!(plain.overwrite(array.clone(), &function, vector(&[7.0, 7.0]), true).as_floats(), array.as_floats());
+    }
+    for op in [BinaryOp::Div, BinaryOp::Mod, BinaryOp::Quot, BinaryOp::Rem] {
+        assert_eq!(plain.binary(op, plain.integer(7), plain.integer(0)).as_floats().len(), 1);
+        let guard = Elementwise::Guarded(PrimOp::Binary(op, Prim::I64));
+        let guarded = |operand| plain.elementwise(guard, vec![plain.integer(operand)]).as_floats();
+        assert_eq!((guarded(0), guarded(-2)), (vec![1.0], vec![-2.0]));
+    }
+    let root = Elementwise::Prim(PrimOp::Unary(UnaryOp::Sqrt, Prim::F64));
+    assert!(plain.elementwise(root, vec![plain.number(-1.0)]).as_floats()[0].is_nan());
+    assert_eq!(plain.strays(), 0, "all of these were allowed");
+}
+
+/// A selection evaluates both sides: its work is that of both, whatever the condition is.
+#[test]
+fn a_selection_evaluates_both_sides() {
+    let program = Program::stage(&[&[8]], |staged, inputs| {
+        let first = staged.index(Rc::clone(&inputs[0]), vec![staged.integer(0)], &CHECKED);
+        let square = staged.mul(Rc::clone(&inputs[0]), Rc::clone(&inputs[0]));
+        let cube = staged.mul(staged.mul(Rc::clone(&inputs[0]), Rc::clone(&inputs[0])), Rc::clone(&inputs[0]));
+        vec![staged.select(staged.less(staged.number(0.0), first), square, cube)]
+    });
+    let work = |first: f64| {
+        let plain = Plain::default();
+        program.run(&plain, &[vector(&[first, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])]);
+        plain.work()
+    };
+    // The comparison, three products and the selection.
+    assert_eq!([work(1.0), work(-1.0)], [1 + 3 * 8 + 8; 2]);
+}
+
+/// What an index function computes is not differentiated, also if it comes from an input, and may bind variables.
+#[test]
+fn an_index_that_is_computed_from_an_input_has_no_derivative() {
+    let program = Program::stage(&[&[5]], |staged, inputs| {
+        let place = staged.function(&extents(&[5]), &mut |i| {
+            let element = staged.index(Rc::clone(&inputs[0]), vec![Rc::clone(&i[0])], &CHECKED);
+            let sine = staged.elementwise(Elementwise::Prim(PrimOp::Unary(UnaryOp::Sin, Prim::F64)), vec![element]);
+            let large = staged.mul(sine, staged.number(4.0));
+            let whole = Elementwise::Prim(PrimOp::Convert { from: Prim::F64, to: Prim::I64 });
+            vec![staged.let_(staged.elementwise(whole, vec![large]), &mut |whole| {
+                let twice = staged.add(Rc::clone(&whole), whole);
+                staged.binary(BinaryOp::Mod, twice, staged.integer(5))
+            })]
+        });
+        let gathered = staged.gather(&extents(&[5]), Rc::clone(&inputs[0]), &place, &CHECKED);
+        vec![staged.sum_outer(staged.mul(gathered, Rc::clone(&inputs[0])))]
+    });
+    let input: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let places = input.map(|x| (2 * (x.sin() * 4.0) as i64).rem_euclid(5) as usize);
+    let mut wanted: Vec<f64> = places.iter().map(|place| input[*place]).collect();
+    places.iter().zip(input).for_each(|(place, x)| wanted[*place] += x);
+    let normal = program.without_builds().simplified();
+    let found = run(&normal.gradient(), &[vector(&input), floats(&[], &[1.0])]);
+    assert_eq!(found[1], wanted);
+    assert!(!normal.gradient().to_string().contains("cos"), "the sine is not differentiated");
+}
+
+/// A dot product by indices has no one-hot arrays: twice the length is twice the work.
+#[test]
+fn the_gradient_of_an_indexed_dot_product_is_linear() {
+    let work = |n: usize| {
+        let gradient = dot(n).without_builds().simplified().gradient().simplified();
+        let plain = Plain::default();
+        gradient.run(&plain, &[counted(n), counted(n), floats(&[], &[1.0])]);
+        plain.work()
+    };
+    assert_eq!(work(2000) - work(1000), work(3000) - work(2000));
+    assert!(work(1000) <= 8 * 1000, "{}", work(1000));
 }
