@@ -8,7 +8,7 @@ use crate::report::{Picked, Refusal, Report};
 use crate::reverse::{Reverse, ReverseFunctions};
 use crate::split::{Split, SplitFunctions};
 use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
-use chadwick_source::{Diagnostic, Label, Span};
+use chadwick_source::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Replaces every derivative operator of a first-order program by code.
@@ -174,7 +174,6 @@ impl<'p> Expander<'p> {
             None => return,
         };
         self.derivatives.push(Picked { span, mode: parts.mode, left: None });
-        let before = self.context.errors.len();
         match parts.mode {
             Mode::Jvp => {
                 let values = self.jvp(&parts, span);
@@ -187,10 +186,6 @@ impl<'p> Expander<'p> {
             Mode::Jmp => self.jmp(statement, &parts),
             Mode::Mjp => self.mjp(statement, &parts),
             Mode::Dependencies => self.dependencies(statement, &parts),
-        }
-        // What is refused inside of the prelude says also where the program asked for it.
-        for error in self.context.errors.iter_mut().skip(before).filter(|error| error.primary.span.file != span.file) {
-            error.secondary.push(Label { span, text: String::from("in this derivative") });
         }
     }
 

@@ -493,6 +493,42 @@ static inline void cw_free_node(cw_context *ctx, void *node, int64_t bytes) {
   ctx->free_nodes[class] = node;
 }
 
+/* Copies */
+
+typedef int64_t cw_words __attribute__((vector_size(32), aligned(8), may_alias));
+
+#if defined(__clang__)
+#define cw_shuffle(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define cw_shuffle(a, b, ...) __builtin_shuffle(a, b, (cw_words){__VA_ARGS__})
+#endif
+
+/* So many rows, from the first on, of a matrix of words whose columns lie side by side, a stride apart: to one whose rows do. */
+static void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t first, int64_t count) {
+  int64_t *to = target;
+  const int64_t *from = source;
+  int64_t i = first, last = rows - first < count ? rows : first + count;
+  for (; i + 4 <= last; i += 4) {
+    int64_t j = 0;
+    for (; j + 4 <= columns; j += 4) {
+      const int64_t *block = from + j * stride + i;
+      cw_words a = *(const cw_words *)block, b = *(const cw_words *)(block + stride);
+      cw_words c = *(const cw_words *)(block + 2 * stride), d = *(const cw_words *)(block + 3 * stride);
+      cw_words ab_even = cw_shuffle(a, b, 0, 4, 2, 6), ab_odd = cw_shuffle(a, b, 1, 5, 3, 7);
+      cw_words cd_even = cw_shuffle(c, d, 0, 4, 2, 6), cd_odd = cw_shuffle(c, d, 1, 5, 3, 7);
+      int64_t *row = to + i * columns + j;
+      *(cw_words *)row = cw_shuffle(ab_even, cd_even, 0, 1, 4, 5);
+      *(cw_words *)(row + columns) = cw_shuffle(ab_odd, cd_odd, 0, 1, 4, 5);
+      *(cw_words *)(row + 2 * columns) = cw_shuffle(ab_even, cd_even, 2, 3, 6, 7);
+      *(cw_words *)(row + 3 * columns) = cw_shuffle(ab_odd, cd_odd, 2, 3, 6, 7);
+    }
+    for (; j < columns; j++)
+      for (int64_t r = i; r < i + 4; r++) to[r * columns + j] = from[j * stride + r];
+  }
+  for (; i < last; i++)
+    for (int64_t j = 0; j < columns; j++) to[i * columns + j] = from[j * stride + i];
+}
+
 /* Sizes */
 
 static inline int64_t cw_at_least_zero(int64_t x) { return x > 0 ? x : 0; }

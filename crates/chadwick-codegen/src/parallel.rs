@@ -365,6 +365,10 @@ impl<'a> Work<'a> {
                 let sizes = args.iter().skip(1).take(2).map(|size| self.outside(size).unwrap_or(Exp::i64(UNKNOWN_LENGTH)));
                 sizes.reduce(times_of).unwrap_or(Exp::i64(CALL))
             }
+            Stm::Run("cw_transpose", args) => {
+                let width = self.outside(&args[3]).unwrap_or(Exp::i64(UNKNOWN_LENGTH));
+                times_of(width, args[6].clone())
+            }
             Stm::CopyElements { count, .. } => self.outside(count).unwrap_or(Exp::i64(UNKNOWN_LENGTH)),
             Stm::Let(_, exp) | Stm::Assign(_, exp) => simple(&[exp]),
             Stm::Store { value, at, .. } => simple(&[value, at]),

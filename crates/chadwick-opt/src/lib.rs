@@ -10,7 +10,7 @@ mod facts;
 mod fission;
 mod fuse;
 mod inline;
-
+mod pieces;
 mod simplify;
 mod unroll;
 mod unswitch;
@@ -23,6 +23,7 @@ pub use distribute::distribute;
 pub use fission::fission;
 pub use fuse::fuse;
 pub use inline::inline;
+pub use pieces::split_rows;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
@@ -58,6 +59,7 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "unroll", run: unroll },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "pieces", run: split_rows },
     Pass { name: "unswitch", run: unswitch },
     Pass { name: "fission", run: fission },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
