@@ -566,6 +566,20 @@ fn products_that_are_only_added_up_are_taken_once() {
 }
 
 #[test]
+fn an_array_that_grows_keeps_its_sizes_through_three_derivatives() {
+    // 1 + px + (px)² + (px)³; by x at 1 that is p + 2p² + 3p³, and from there 1 + 4p + 9p² and 4 + 18p.
+    let program = source(
+        r"
+        def powers (p: f64) (x: f64): f64 = f64.sum (loop xs = [1.0] for _i < 3 do xs ++ [p * x * last xs])
+        def slope (p: f64): f64 = head (mjp (powers p) 1.0 (replicate 2 1.0))
+        entry f (p: f64) = (slope p, vjp slope p 1, vjp (\p -> vjp slope p 1) p 1, jvp (\p -> vjp slope p 1) p 1)",
+    );
+    let program = program.with_engine(chadwick::compile::Engine::ChadFast).expect("a program");
+    let found = program.function("f").expect("f").call(&[0.5.into()]).unwrap_or_else(|error| panic!("{}", error.message()));
+    assert_eq!(found, [1.375, 5.25, 13.0, 13.0].map(Value::from));
+}
+
+#[test]
 fn a_balanced_product_of_distinct_variables_is_linear() {
     fn product(from: usize, to: usize) -> String {
         match to - from {

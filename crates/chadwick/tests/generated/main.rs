@@ -57,7 +57,7 @@ fn fast_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
 
 #[test]
 fn sparse_jacobians_are_jacobians_and_have_one_pattern() {
-    let report = check_programs(Element::F64, programs(60), &|program, report| sparse::jacobians(program, report));
+    let report = check_programs(Element::F64, programs(40), &|program, report| sparse::jacobians(program, report));
     assert!(report.active * 4 > report.programs, "too few patterns have a place that is left out: {report:?}");
 }
 
@@ -75,7 +75,7 @@ const DUAL_NUMBERS: [Engine; 2] = [Engine::Dual(Rung::Tape), Engine::Dual(Rung::
 #[test]
 fn dual_numbers_agree_with_the_interpreter_exactly_in_wrapping_integers() {
     for engine in DUAL_NUMBERS {
-        check_programs(Element::I64, programs(60), &|program, report| {
+        check_programs(Element::I64, programs(40), &|program, report| {
             engine_agrees::<i64>(engine, program, Element::I64, report)
         })
         .assert_meaningful();
@@ -85,7 +85,7 @@ fn dual_numbers_agree_with_the_interpreter_exactly_in_wrapping_integers() {
 #[test]
 fn dual_numbers_agree_with_the_interpreter_in_floats() {
     for engine in DUAL_NUMBERS {
-        check_programs(Element::F64, programs(60), &|program, report| {
+        check_programs(Element::F64, programs(40), &|program, report| {
             engine_agrees::<f64>(engine, program, Element::F64, report)
         })
         .assert_meaningful();
@@ -122,7 +122,7 @@ fn taken(element: Element, programs: u64, without: &[Construct], property: &Prop
 fn linear_maps_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element, without: &[Construct], least_percent: u64) {
         let agrees = &|program: &_, report: &mut _| engine_agrees::<S>(Engine::LinearMaps, program, element, report);
-        let (taken, programs) = taken(element, programs(60), without, agrees);
+        let (taken, programs) = taken(element, programs(40), without, agrees);
         assert!(100 * taken >= least_percent * programs, "{taken} of {programs} programs were taken");
     }
     check::<i64>(Element::I64, &[], 20);
@@ -148,7 +148,7 @@ const NOT_DUAL_ARRAYS: [Construct; 9] = [
 fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element) {
         let agrees = &|program: &_, report: &mut _| engine_agrees::<S>(Engine::DualArrays, program, element, report);
-        let (taken, programs) = taken(element, programs(80), &NOT_DUAL_ARRAYS, agrees);
+        let (taken, programs) = taken(element, programs(50), &NOT_DUAL_ARRAYS, agrees);
         eprintln!("of {programs} programs dual arrays take {taken}");
         assert!(8 * taken >= programs, "{taken} of {programs} programs were taken");
     }
@@ -160,7 +160,7 @@ fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
 fn native_code_of_dual_arrays_and_linear_maps_agrees_with_the_interpreter_bit_for_bit() {
     for (engine, without) in [(Engine::DualArrays, &NOT_DUAL_ARRAYS[..]), (Engine::LinearMaps, &NOT_LINEAR_MAPS[..])] {
         let agrees = &|program: &_, report: &mut _| native::agreement(engine, 1, program, Element::F64, report);
-        let (taken, programs) = taken(Element::F64, programs(16), without, agrees);
+        let (taken, programs) = taken(Element::F64, programs(8), without, agrees);
         assert!(8 * taken >= programs, "{taken} of {programs} programs were taken");
     }
 }
