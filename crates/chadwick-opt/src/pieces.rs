@@ -1,7 +1,8 @@
 //! Arrays of short rows that are written out, and read only at literal places of those, are several arrays.
 //!
 //! `build [i < n] [x, y, z]`, read as `a[i, 0]`, `a[i, 1]`, `a[i, 2]`, becomes three arrays of numbers. Those can share a loop with their
-//! readers and need not be stored, and where they are, what is read in neighbouring iterations lies side by side.
+//! readers and need not be stored, and where they are, what is read in neighbouring iterations lies side by side. That is so if they are read
+//! at the places of loops; a row that is looked up at a computed place had better stay together.
 
 use crate::map_bodies;
 use chadwick_core::{Atom, Binder, Block, Const, Dim, Op, Program, Statement, Type, Var};
@@ -57,15 +58,23 @@ impl Rows {
 #[derive(Default)]
 struct Survey {
     rows: FxHashMap<Var, Rows>,
+    /// The axes of forms.
+    axes: FxHashSet<Var>,
     read: FxHashSet<Var>,
-    /// Used other than by reading a number at a literal place.
+    /// Used other than by reading a number at a literal place of the row of a loop.
     whole: FxHashSet<Var>,
 }
 
 impl Survey {
+    /// Whether the row is that of a loop around.
+    fn goes_along(&self, rows: &Rows, indices: &[Atom]) -> bool {
+        indices[..rows.axes].iter().all(|index| index.as_var().is_some_and(|var| self.axes.contains(&var)))
+    }
+
     fn block(&mut self, block: &Block) {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
             for Statement { binders, op, .. } in &block.statements {
+                self.axes.extend(op.space().iter().map(|axis| axis.var));
                 op.scopes().iter().for_each(|scope| self.block(scope.block));
                 if let Op::Build { space, body, .. } = op {
                     for (binder, result) in binders.iter().zip(&body.results) {
@@ -76,7 +85,10 @@ impl Survey {
                 }
                 match op {
                     Op::Index { array: Atom::Var(array), indices }
-                        if self.rows.get(array).is_some_and(|rows| rows.piece(indices).is_some()) =>
+                        if self
+                            .rows
+                            .get(array)
+                            .is_some_and(|rows| rows.piece(indices).is_some() && self.goes_along(rows, indices)) =>
                     {
                         self.read.insert(*array);
                     }
