@@ -166,7 +166,8 @@ impl Simplify {
     fn chosen_literals(&mut self, condition: Atom, mut then: Block, mut otherwise: Block, span: Span) -> Step {
         let both = |at: usize| {
             let (then, otherwise) = (written_out(&then, at)?, written_out(&otherwise, at)?);
-            (then.1.len() == otherwise.1.len()).then(|| (then.0.clone(), then.1.clone(), otherwise.1.clone(), then.2.clone()))
+            let same = then.1.len() == otherwise.1.len() && then.2 == otherwise.2;
+            same.then(|| (then.0.clone(), then.1.clone(), otherwise.1.clone(), then.2.clone()))
         };
         let literals: Vec<_> = (0..then.results.len()).map(both).collect();
         if literals.iter().all(Option::is_none) {
