@@ -5,7 +5,7 @@ use super::Distribute;
 use super::find::{Factor, Found, Level};
 use super::{body_of, bound_in, in_body, whole_slice};
 use chadwick_core::visit::op_free_variables;
-use chadwick_core::{Atom, Axis, Block, Const, Op, PathStep, Statement, Type, Var};
+use chadwick_core::{Atom, Axis, Block, Const, Dim, Op, PathStep, Statement, Type, Var};
 
 /// The only reader of an array of sums: it adds each of them to an accumulator.
 struct Reader {
@@ -56,7 +56,7 @@ impl Distribute<'_> {
         // The sums of the varying factor, which the nest now makes.
         let span = found.span;
         let axes: Vec<Axis> = shared.iter().chain(&found.summed).cloned().collect();
-        let ty = Type::Prim(found.prim).array(vec![chadwick_core::Dim::Any; axes.len()]);
+        let ty = Type::Prim(found.prim).array(vec![Dim::Any; axes.len()]);
         let handle = self.fresh("", Type::Accumulator(ty.clone().into()));
         let (added, renamed) = self.own_axes(&found.summed);
         let rename = |atom: &Atom| atom.as_var().and_then(|var| renamed.get(&var).cloned()).unwrap_or(atom.clone());
