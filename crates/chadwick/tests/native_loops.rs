@@ -250,3 +250,36 @@ fn scans_of_sums_and_products_run_in_vectors() {
         agrees(&program, "integers", std::slice::from_ref(&x));
     }
 }
+
+#[test]
+fn operands_of_products_side_by_side_are_made_one_after_the_other() {
+    let program = source(
+        r"
+        entry f [n][k][d] (xs: [n][d]f64) (c: [k][d]f64) (m: [k][d][d]f64): f64 =
+          let of_centre x c m =
+            let v = map2 (-) x c
+            in f64.sum (map (\row -> (f64.sum (map2 (*) row v)) ** 2) m)
+          in f64.sum (map (\x -> f64.sum (map2 (of_centre x) c m)) xs)",
+    );
+    let program = program.with_engine(Engine::ChadFast).expect("a program");
+    let (n, k, d) = (60, 40, 20);
+    let array =
+        |shape: &[usize], seed| Value::new(shape, numbers(shape.iter().product(), seed)).expect("as many numbers as places");
+    let args = [array(&[n, d], 1), array(&[k, d], 2), array(&[k, d, d], 3)];
+    let compiled = native(&program, false, 1);
+    let (got, wanted) = (call(&compiled, "f", &args), call(&program, "f", &args));
+    assert_eq!(difference(&got, &wanted, &Tolerance::uniform(1e-12)), None);
+    // The products alone, and one matrix of differences rather than all of them.
+    let products = (8 * n * k * d) as u64;
+    assert!(compiled.peak_memory() as u64 <= products + products / 4, "{} bytes", compiled.peak_memory());
+    agrees(&program, "f", &args);
+}
+
+#[test]
+fn transposed_matrices_are_copied_whole() {
+    let program = source("entry f [a][b][c] (x: [a][b][c]f64): [a][c][b]f64 = map transpose (map (map (map (* 2))) x)");
+    for shape in [[1, 3, 5], [2, 4, 8], [1, 70, 67], [2, 130, 3], [1, 0, 4]] {
+        let x = Value::new(shape, numbers(shape.iter().product(), 1)).expect("as many numbers as places");
+        agrees(&program, "f", &[x]);
+    }
+}
