@@ -95,6 +95,7 @@ impl<'p> Expander<'p> {
         self.states.insert(function, State::Open);
         self.expanded.insert(function);
         let body = source.body.clone();
+        self.context.note_checked_sizes(&body);
         let body = self.block(&body);
         self.context.b.program_mut().functions[function.0 as usize].body = body;
         self.states.insert(function, State::Done);
@@ -108,6 +109,7 @@ impl<'p> Expander<'p> {
 
     pub(crate) fn statement(&mut self, statement: &Statement) {
         self.context.note_one_hots(statement);
+        self.context.note_shapes(statement);
         match &statement.op {
             Op::Differentiate(parts) => self.differentiate(statement, parts),
             Op::Build { space, body, inner } if has_derivative(body) => self.build(statement, space, body, inner),

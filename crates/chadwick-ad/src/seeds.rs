@@ -13,7 +13,9 @@ impl Context<'_> {
     pub fn at_arguments(&mut self, parts: &Differentiate, span: Span) -> Lambda {
         let lambda = self.copy_lambda(&parts.function);
         for (param, arg) in lambda.params.iter().zip(&parts.args) {
-            self.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span });
+            let argument = Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg.clone()]), span };
+            self.note_shapes(&argument);
+            self.push_statement(argument);
         }
         lambda
     }

@@ -9,7 +9,7 @@ mod recursive;
 use crate::dependencies::Beside;
 use crate::forward::Forward;
 use crate::one_hot::OneHot;
-use crate::tape::{Kept, Needs};
+use crate::tape::{Kept, Moving, Needs};
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
     Arm, Atom, Axis, Binder, Block, Dim, Function, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,
@@ -56,7 +56,6 @@ impl<'c, 'p> Split<'c, 'p> {
                 variant.insert(*place);
             }
         }
-        forward.context.shapes.clear();
         Split { forward, functions, variant, is_stuck: false }
     }
 
@@ -245,7 +244,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
         let (primal, tangent, needs) = self.repeated(body, wanted, &[], &axes)?;
         let context = &mut *self.forward.context;
-        let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
+        let moving: Vec<Moving> = axes.iter().map(|axis| Moving::index(*axis)).collect();
         let kept = context.keep(&needs.saved, primal, &moving, span);
         let tapes: Vec<Binder> =
             kept.types.iter().map(|ty| context.fresh("tape", ty.clone().array(vec![Dim::Any; space.len()]))).collect();
@@ -371,6 +370,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let carry = self.forward.tangent_binders(&parts.carry);
         self.variant.extend(carry.iter().map(|binder| binder.var));
         self.forward.context.makings.loop_state(parts);
+        self.forward.context.note_state_shapes(parts);
         let mut params: Vec<Var> = parts.carry.iter().map(|binder| binder.var).collect();
         let given: Vec<Var> = match &parts.form {
             LoopForm::For { index, .. } => vec![index.var],
@@ -380,9 +380,7 @@ impl<'c, 'p> Split<'c, 'p> {
         let all_wanted = [carry_wanted.clone(), emit_wanted.clone()].concat();
         let (primal, tangent, needs) = self.repeated(&parts.body, &all_wanted, &params, &given)?;
         let context = &mut *self.forward.context;
-        let carried = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
-        let moving: Vec<(Var, Atom)> = carried.chain(given.iter().map(|index| (*index, Atom::Var(*index)))).collect();
-        let kept = context.keep(&needs.saved, primal, &moving, span);
+        let kept = context.keep(&needs.saved, primal, &Moving::all_of(parts), span);
         // What the loop computes of its bound comes with the primal.
         context.b.push_block();
         let (recording, tapes, count) = context.recording_loop(statement, parts, &kept);
@@ -468,12 +466,10 @@ impl<'c, 'p> Split<'c, 'p> {
         }
         let context = &mut *self.forward.context;
         let active = context.active_variables(&lambda.body, tangents.keys().copied(), false);
-        let outer_shapes = std::mem::take(&mut context.shapes);
         let forward = Forward { context, functions: &mut *self.forward.functions, beside, active, tangents };
         let mut inner = Split::new(forward, &mut *self.functions);
         let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
         let parts = inner.repeated(&lambda.body, wanted, &params, &[]).filter(|_| !inner.is_stuck);
-        self.forward.context.shapes = outer_shapes;
         let Some((primal, tangent, needs)) = parts else {
             if let Some((split, _)) = recursive {
                 self.abandon(&split, &before);

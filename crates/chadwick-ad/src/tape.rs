@@ -5,8 +5,8 @@ use crate::makings::Makings;
 use crate::report::NoteKind;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
-    Var,
+    Arm, Atom, Binder, Block, CompareOp, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
+    Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,6 +26,49 @@ pub struct Slot {
     pub binder: Binder,
     /// Whether the value is wrapped as an option because its type has no default.
     optional: bool,
+}
+
+/// A variable that each iteration has its own of: a loop's state, or an index.
+#[derive(Clone)]
+pub struct Moving {
+    var: Var,
+    initial: Atom,
+    next: Atom,
+}
+
+impl Moving {
+    /// An index is a number, whose shape never changes.
+    pub fn index(var: Var) -> Self {
+        Moving { var, initial: Atom::Var(var), next: Atom::Var(var) }
+    }
+
+    pub fn all_of(parts: &Loop) -> Vec<Self> {
+        let values = parts.initial.iter().zip(&parts.body.results);
+        let state = parts.carry.iter().zip(values);
+        let state =
+            state.map(|(binder, (initial, next))| Moving { var: binder.var, initial: initial.clone(), next: next.clone() });
+        let index = match &parts.form {
+            LoopForm::For { index, .. } => Some(Moving::index(index.var)),
+            LoopForm::While { .. } => None,
+        };
+        state.chain(index).collect()
+    }
+}
+
+/// Whether a value has the shape of an array that it is made from by copies and changes of elements.
+fn keeps_shape(value: &Atom, array: Var, forward: &[Statement]) -> bool {
+    let Atom::Var(value) = value else { return false };
+    let makes_it = |statement: &&Statement| statement.binders.iter().any(|binder| binder.var == *value);
+    let from = forward.iter().find(makes_it).and_then(|statement| {
+        let at = statement.binders.iter().position(|binder| binder.var == *value)?;
+        match &statement.op {
+            Op::Copy(atoms) => atoms.get(at),
+            Op::Update { array, .. } => Some(array),
+            Op::Hist { dest, .. } | Op::Scatter { dest, .. } => dest.get(at),
+            _ => None,
+        }
+    });
+    *value == array || from.is_some_and(|from| keeps_shape(from, array, forward))
 }
 
 /// Recorded values of a body.
@@ -213,16 +256,15 @@ impl Context<'_> {
         self.b.push(op, vec![ty.clone()], span).into_iter().next().unwrap_or(Atom::i64(0))
     }
 
-    /// How kept values of a body are recorded: arrays of varying shape go into boxes. `moving` are the variables that each iteration has its
-    /// own of, with what they are in the next: the state, and indices, which are nothing else's.
-    pub fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, moving: &[(Var, Atom)], span: Span) -> Kept {
+    /// How kept values of a body are recorded: arrays of varying shape go into boxes.
+    pub fn keep(&mut self, saved: &[Var], forward: Vec<Statement>, moving: &[Moving], span: Span) -> Kept {
         let mut kept = Kept { forward: Vec::new(), values: Vec::new(), types: Vec::new(), inner: Vec::new(), boxed: Vec::new() };
-        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, moving, &mut Vec::new())).collect();
+        let regular: Vec<bool> = saved.iter().map(|var| self.is_regular(*var, &forward, moving)).collect();
         let inside: FxHashSet<Var> = forward
             .iter()
             .flat_map(|statement| &statement.binders)
             .map(|binder| binder.var)
-            .chain(moving.iter().map(|(var, _)| *var))
+            .chain(moving.iter().map(|moving| moving.var))
             .collect();
         self.b.push_block();
         forward.into_iter().for_each(|statement| self.push_statement(statement));
@@ -321,6 +363,34 @@ impl Context<'_> {
         }
     }
 
+    /// Notes the sizes that a function asks its parameters for, and finds to be the same, before it does anything else.
+    pub fn note_checked_sizes(&mut self, body: &Block) {
+        let mut comparisons: FxHashMap<Var, [Atom; 2]> = FxHashMap::default();
+        for statement in &body.statements {
+            let Some(binder) = statement.binders.first() else {
+                let Op::Assert { condition: Atom::Var(condition), .. } = &statement.op else { return };
+                let Some([kept, same]) = comparisons.get(condition) else { continue };
+                let sizes = self.shapes.values_mut().flatten().flatten();
+                sizes.filter(|size| *size == same).for_each(|size| *size = kept.clone());
+                continue;
+            };
+            match &statement.op {
+                Op::Dim { array: Atom::Var(array), axis } => {
+                    let rank = self.var_type(*array).rank();
+                    let shape = self.shapes.entry(*array).or_default();
+                    shape.resize(rank, None);
+                    shape[*axis] = Some(Atom::Var(binder.var));
+                }
+                Op::Prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), args) => {
+                    let Ok([left, right]) = <[Atom; 2]>::try_from(args.clone()) else { continue };
+                    let is_literal = matches!(right, Atom::Const(_));
+                    comparisons.insert(binder.var, if is_literal { [right, left] } else { [left, right] });
+                }
+                _ => return,
+            }
+        }
+    }
+
     /// Notes the sizes of a loop's state, where every iteration leaves them as they are.
     pub fn note_state_shapes(&mut self, parts: &Loop) {
         let known = |context: &Self, atom: &Atom| match atom {
@@ -413,28 +483,29 @@ impl Context<'_> {
     }
 
     /// Whether all iterations give the array the same shape, as far as can be seen: its sizes come from outside.
-    pub fn is_regular(&self, var: Var, forward: &[Statement], moving: &[(Var, Atom)], assumed: &mut Vec<Var>) -> bool {
+    fn is_regular(&self, var: Var, forward: &[Statement], moving: &[Moving]) -> bool {
         let is_outside = |atom: &Atom| match atom {
             Atom::Const(_) => true,
             Atom::Var(var) => {
                 !forward.iter().any(|statement| statement.binders.iter().any(|binder| binder.var == *var))
-                    && !moving.iter().any(|(carry, _)| carry == var)
+                    && !moving.iter().any(|moving| moving.var == *var)
             }
         };
-        if self.var_type(var).rank() == 0 || assumed.contains(&var) || is_outside(&Atom::Var(var)) {
+        let rank = self.var_type(var).rank();
+        if rank == 0 || is_outside(&Atom::Var(var)) {
             return true;
         }
-        assumed.push(var);
-        if let Some((_, next)) = moving.iter().find(|(carry, _)| *carry == var) {
-            let Atom::Var(next) = next else { return true };
-            return self.is_regular(*next, forward, moving, assumed);
+        let same = |atom: &Atom| match atom {
+            Atom::Var(var) => self.is_regular(*var, forward, moving),
+            Atom::Const(_) => true,
+        };
+        if let Some(state) = moving.iter().find(|moving| moving.var == var) {
+            let sizes = self.shapes.get(&var).map_or(&[][..], Vec::as_slice);
+            let is_stated = sizes.len() == rank && sizes.iter().all(|size| size.as_ref().is_some_and(is_outside));
+            return is_stated || (keeps_shape(&state.next, var, forward) && same(&state.initial));
         }
         let Some(statement) = forward.iter().find(|statement| statement.binders.iter().any(|binder| binder.var == var)) else {
             return false;
-        };
-        let mut same = |atom: &Atom| match atom {
-            Atom::Var(var) => self.is_regular(*var, forward, moving, assumed),
-            Atom::Const(_) => true,
         };
         let known = |sizes: &[Size]| sizes.iter().all(|size| matches!(size, Size::Known(atom) if is_outside(atom)));
         match &statement.op {
@@ -460,16 +531,14 @@ impl Context<'_> {
             Op::Loop(parts) => {
                 let at = statement.binders.iter().position(|binder| binder.var == var).unwrap_or(0);
                 let emits = statement.binders.len() - parts.emits.len();
-                let (LoopForm::For { index, bound }, Some(emit)) = (&parts.form, at.checked_sub(emits)) else { return false };
+                let (LoopForm::For { bound, .. }, Some(emit)) = (&parts.form, at.checked_sub(emits)) else { return false };
                 let Some(Atom::Var(value)) = parts.body.results.get(parts.carry.len() + emit) else { return is_outside(bound) };
                 if self.var_type(*value).rank() == 0 {
                     return is_outside(bound);
                 }
                 let inner = [forward, &parts.body.statements].concat();
-                let state = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
-                let own = state.chain([(index.var, Atom::Var(index.var))]);
-                let moving: Vec<(Var, Atom)> = moving.iter().cloned().chain(own).collect();
-                is_outside(bound) && self.is_regular(*value, &inner, &moving, assumed)
+                let moving = [moving, &Moving::all_of(parts)].concat();
+                is_outside(bound) && self.is_regular(*value, &inner, &moving)
             }
             _ => false,
         }

@@ -3,7 +3,7 @@
 use super::backward::{Backward, Flow};
 use super::maps::{Branch, Branches, Chosen, Repeat};
 use crate::reverse::{Cotangent, Cotangents};
-use crate::tape::Needs;
+use crate::tape::{Moving, Needs};
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, Statement, Type, Var};
 use chadwick_source::Span;
 
@@ -161,9 +161,7 @@ impl Backward<'_, '_> {
         let forward = self.collector.place_sizes(forward, &params);
 
         let needs = self.context().needs(&forward, &dual, &params, &given);
-        let carried = own.iter().copied().zip(parts.body.results.iter().cloned());
-        let moving: Vec<(Var, Atom)> = carried.chain(given.iter().map(|index| (*index, Atom::Var(*index)))).collect();
-        let kept = self.context().keep(&needs.saved, forward, &moving, span);
+        let kept = self.context().keep(&needs.saved, forward, &Moving::all_of(parts), span);
         let (recording, tapes, trips) = self.context().recording_loop(&statement, parts, &kept);
 
         let step = self.context().fresh("j", Type::I64);

@@ -6,7 +6,7 @@
 use super::backward::{Backward, Flow};
 use super::maps::{Family, sizes_from_values};
 use crate::reverse::{Cotangent, Cotangents};
-use crate::tape::Kept;
+use crate::tape::{Kept, Moving};
 use chadwick_core::{Atom, Axis, Binder, Block, Dim, Op, Statement, Type, Var};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;
@@ -38,7 +38,7 @@ impl Backward<'_, '_> {
         let forward = self.repeated(&family.body, &axes, flow.element(&indices), &mut own, span);
         let dual = self.context().b.pop_block(Vec::new());
         let needs = self.context().needs(&forward, &dual, &[], &axes);
-        let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
+        let moving: Vec<Moving> = axes.iter().map(|axis| Moving::index(*axis)).collect();
         let kept = self.context().keep(&needs.saved, forward, &moving, span);
         let rank = family.space.len();
         let tapes: Vec<Binder> =

@@ -4,6 +4,7 @@
 //! each such variable that has none yet, starting from what was contributed so far.
 
 use super::{Cotangent, Cotangents, Reverse};
+use crate::tape::Moving;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,
@@ -296,7 +297,7 @@ impl Reverse<'_, '_> {
         let contributions = returned.iter().map(|var| self.take_or_zero(&mut own, *var, span)).collect();
         let dual = self.context.b.pop_block(contributions);
         let needs = self.context.needs(&forward, &dual, &[], &axes);
-        let moving: Vec<(Var, Atom)> = axes.iter().map(|axis| (*axis, Atom::Var(*axis))).collect();
+        let moving: Vec<Moving> = axes.iter().map(|axis| Moving::index(*axis)).collect();
         let kept = self.context.keep(&needs.saved, forward, &moving, span);
         let again = needs.again;
         Parallel {

@@ -2,7 +2,7 @@
 
 use super::{Cotangent, Cotangents, LastBranch, LastBranches, Reverse, Tail};
 use crate::report::NoteKind;
-use crate::tape::Needs;
+use crate::tape::{Moving, Needs};
 use chadwick_core::visit::free_variables;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, PathStep, Statement, Type, Var};
 use chadwick_source::Span;
@@ -326,9 +326,7 @@ impl Reverse<'_, '_> {
             LoopForm::While { .. } => Vec::new(),
         };
         let needs = self.context.needs(&forward, &dual, &params, &given);
-        let carried = parts.carry.iter().map(|binder| binder.var).zip(parts.body.results.iter().cloned());
-        let moving: Vec<(Var, Atom)> = carried.chain(given.iter().map(|index| (*index, Atom::Var(*index)))).collect();
-        let kept = self.context.keep(&needs.saved, forward, &moving, span);
+        let kept = self.context.keep(&needs.saved, forward, &Moving::all_of(parts), span);
         let (forward_statement, tapes, count) = self.context.recording_loop(statement, parts, &kept);
         if let (LoopForm::While { .. }, Some(bound)) = (&parts.form, parts.hints.bound) {
             self.check_bound(&count, bound, span);

@@ -104,7 +104,6 @@ impl Reverse<'_, '_> {
 
         let inputs: Vec<Var> = active_params.iter().map(|param| param.var).collect();
         let active = self.context.passed_variables(&lambda.body, inputs);
-        let outer_shapes = std::mem::take(&mut self.context.shapes);
         let last = lambda.body.statements.last().and_then(|last| last.binders.first()).map(|binder| binder.var);
         let tail = last.map_or(Tail::None, Tail::Wanted);
         let (functions, sizes) = (&mut *self.functions, Vec::new());
@@ -112,7 +111,6 @@ impl Reverse<'_, '_> {
         let at_hand: Vec<Var> = given.iter().map(|(var, _)| *var).collect();
         let halves = inner.halves(&lambda, &seeds, cotangents, &returned, &at_hand, span);
         let tail = inner.tail;
-        self.context.shapes = outer_shapes;
         let halves = self.by_branch(halves, tail, tape, span);
         let constructors = halves.cases.iter().map(|case| case.constructor(self.context));
         self.context.b.program_mut().types[tape.0 as usize].constructors = constructors.collect();

@@ -96,7 +96,6 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// Collects cotangents of these variables for whoever says how they pass through a statement.
     pub fn collecting(context: &'c mut Context<'p>, functions: &'c mut ReverseFunctions, active: FxHashSet<Var>) -> Self {
-        context.shapes.clear();
         Reverse {
             context,
             functions,
