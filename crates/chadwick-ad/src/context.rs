@@ -434,16 +434,13 @@ impl<'p> Context<'p> {
         }
     }
 
-    /// The length of an array's axis; the array need not be there where it is a literal.
+    /// The length of an array's axis; the array need not be there where the program states it.
     fn length(&mut self, array: &Atom, axis: usize, span: Span) -> Atom {
         let known = match array {
             Atom::Var(var) => self.shapes.get(var).and_then(|shape| shape.get(axis).cloned().flatten()),
             Atom::Const(_) => None,
         };
-        match known {
-            Some(literal @ Atom::Const(_)) => literal,
-            _ => self.emit_one(Op::Dim { array: array.clone(), axis }, span),
-        }
+        known.unwrap_or_else(|| self.emit_one(Op::Dim { array: array.clone(), axis }, span))
     }
 
     fn zero_function(&mut self, ty: &Type, span: Span) -> FunctionId {
