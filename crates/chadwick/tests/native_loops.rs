@@ -283,3 +283,34 @@ fn transposed_matrices_are_copied_whole() {
         agrees(&program, "f", &[x]);
     }
 }
+
+const PARTS: &str = r"
+    entry two [n] (x: [n]f64) = map (* 2) x ++ map (+ 1) x
+    entry rows [n] (x: [n]f64) = map (\a -> [a, a * a]) x ++ tabulate 3 (\i -> [f64.i64 i, x[i]])
+    entry flat [n] (x: [n]f64) = flatten (map (\a -> [a, a * a, a - 1]) x) ++ x ++ map f64.abs x
+    entry looked_at_again [n] (x: [n]f64) = let y = map (* 2) x let z = y ++ map (+ 1) x in (f64.sum y, y, z)
+    entry twice [n] (x: [n]f64) = let y = map (* 2) x in y ++ y
+    entry inside [n] (x: [n]f64) = map (\a -> map (* a) x ++ map (+ a) x) x
+    entry in_a_loop [n] (x: [n]f64) = loop x = x for i < 3 do map (* 2) x ++ map (+ f64.i64 i) x
+    entry either [n] (x: [n]f64) = if n > 2 then map (* 2) x ++ [1] else x
+    entry changed [n] (x: [n]f64) = (map (* 2) x ++ map (+ 1) x) with [0] = 7
+    entry of_unequal_rows [n] (x: [n]f64) (k: i64) = map (\a -> [a, a]) x ++ map (\a -> replicate k a :> [2]f64) x";
+
+#[test]
+fn parts_of_a_whole_are_built_in_their_places() {
+    let program = source(PARTS);
+    let entries = ["two", "rows", "flat", "looked_at_again", "twice", "inside", "in_a_loop", "either", "changed"];
+    for (entry, size) in entries.into_iter().flat_map(|entry| [3, 4, 50].map(|size| (entry, size))) {
+        agrees(&program, entry, &[numbers(size, 2).into()]);
+    }
+    let unequal =
+        |k: i64| native(&program, false, 1).function("of_unequal_rows").expect("it").call(&[numbers(3, 1).into(), k.into()]);
+    assert!(unequal(2).is_ok() && unequal(3).is_err());
+    let size = 100_000;
+    for (entry, elements) in [("two", 2 * size), ("flat", 5 * size)] {
+        let compiled = native(&program, false, 1);
+        call(&compiled, entry, &[numbers(size, 1).into()]);
+        let bytes = 8 * elements as u64;
+        assert!(compiled.peak_memory() as u64 <= bytes + bytes / 4, "{entry}: {} bytes for {bytes}", compiled.peak_memory());
+    }
+}

@@ -431,49 +431,6 @@ impl Emitter<'_, '_> {
         }
     }
 
-    pub(super) fn concat(&mut self, binders: &[Binder], arrays: &[Atom]) {
-        let Some(binder) = binders.first() else { return };
-        let arrays: Vec<Array> = arrays.iter().map(|array| self.array(array)).collect();
-        let Some(first) = arrays.first().cloned() else { return };
-        let mut outer = Exp::i64(0);
-        for array in &arrays {
-            self.check_concat(&first, array);
-            outer = outer.add(array.dims[0].clone());
-        }
-        let outer = self.size_local("n", outer);
-        self.learn_not_negative(&outer);
-        let dims = [vec![outer], first.dims[1..].to_vec()].concat();
-        let name = self.var_name(binder.var);
-        let whole = self.new_array(binder.var, &name, first.elem, dims);
-        let mut row = Exp::i64(0);
-        for array in &arrays {
-            let part = self.part("part", &whole, &[row.clone()]);
-            let part = Array { dims: array.dims.clone(), ..part };
-            // The part has as many rows as the array; `part` dropped that axis.
-            self.copy_elements(&part, array);
-            row = row.add(array.dims[0].clone());
-            row = self.size_local("row", row);
-        }
-        self.set(binder.var, Value::Array(whole));
-    }
-
-    fn check_concat(&mut self, first: &Array, array: &Array) {
-        let mut condition: Option<Exp> = None;
-        for (left, right) in first.dims.iter().zip(&array.dims).skip(1) {
-            if !self.same_size(left, right) {
-                let differ = Exp::test(Test::NotEqual, left.clone(), right.clone());
-                condition = Some(match condition {
-                    None => differ,
-                    Some(before) => before.or(differ),
-                });
-            }
-        }
-        if let Some(condition) = condition {
-            let (values, site) = ([first.dims.clone(), array.dims.clone()].concat(), self.site());
-            self.push(Stm::Fail { condition, kind: FailKind::Concat, values, site });
-        }
-    }
-
     pub(super) fn literal(&mut self, binder: &Binder, ty: &Type, elements: &[Atom], inner: &[Size], uses: &mut Uses) {
         let name = self.var_name(binder.var);
         let elem = match &ty.clone().array([chadwick_core::Dim::Any]) {

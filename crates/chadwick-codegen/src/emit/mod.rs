@@ -8,6 +8,7 @@ mod accumulate;
 mod arrays;
 mod checks;
 mod collect;
+mod concat;
 mod contraction;
 mod control;
 mod forms;
@@ -167,6 +168,7 @@ pub(crate) struct Emitter<'s, 'p> {
     /// Locals that are sums of sizes and counters.
     sums_of_indices: FxHashMap<Local, ranges::Linear>,
     destinations: FxHashMap<Var, Destination>,
+    joins: FxHashMap<Var, concat::Joined>,
     /// Pointers to rows of arrays under construction, with the pointer to the whole.
     rows: FxHashMap<Local, Exp>,
     /// Owners whose reference somebody takes.
@@ -205,6 +207,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         conditions: FxHashMap::default(),
         sums_of_indices: FxHashMap::default(),
         destinations: FxHashMap::default(),
+        joins: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,
         forwards: FxHashMap::default(),
@@ -689,6 +692,7 @@ impl<'p> Emitter<'_, 'p> {
                     }
                     _ => at + 1,
                 };
+                self.join_ahead(block, at, end);
                 self.group(block, at, end);
                 at = end;
             }

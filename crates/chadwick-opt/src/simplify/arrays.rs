@@ -60,7 +60,10 @@ impl Simplify {
             }
             Op::Concat { arrays } => match <[Atom; 1]>::try_from(arrays) {
                 Ok(single) => Step::Atoms(single.into()),
-                Err(arrays) => Step::Op(self.literal_concat(&arrays).unwrap_or(Op::Concat { arrays })),
+                Err(arrays) => {
+                    let arrays = self.all_parts(arrays);
+                    Step::Op(self.literal_concat(&arrays).unwrap_or(Op::Concat { arrays }))
+                }
             },
             Op::Update { array, dims, value } => {
                 let mut statements = Vec::new();
@@ -186,6 +189,17 @@ impl Simplify {
         let at = |index: i64| usize::try_from(start.checked_add(stride.checked_mul(index)?)?).ok();
         let elements = (0..count).map(|index| elements.get(at(index)?).cloned()).collect::<Option<_>>()?;
         Some(Op::ArrayLiteral { ty, elements, inner })
+    }
+
+    /// The parts of parts that are concatenations themselves: nothing is copied twice.
+    fn all_parts(&self, arrays: Vec<Atom>) -> Vec<Atom> {
+        const MOST: usize = 8;
+        let parts = |array: &Atom| match self.facts.definition(array) {
+            Some(Op::Concat { arrays }) => arrays.iter().map(|part| self.facts.resolve(part)).collect(),
+            _ => vec![array.clone()],
+        };
+        let all: Vec<Atom> = arrays.iter().flat_map(parts).collect();
+        if all.len() <= MOST { all } else { arrays }
     }
 
     /// Written-out arrays behind each other, written out.
