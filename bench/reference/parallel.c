@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { MOST_THREADS = 64, PATIENCE = 4000 };
+enum { MOST_THREADS = 64, PATIENCE = 20000 };
 
 static struct worker {
     _Alignas(64) atomic_int busy; /* set by who has work, cleared by the worker */

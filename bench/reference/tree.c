@@ -4,7 +4,8 @@
 
 static double combine(double w, double l, double r) { return w * l + (1 - w) * sqrt(1 + r * r); }
 
-static double value(const double *w, int64_t n, int64_t i) {
+/* The same code, whoever calls it: the compiler would unfold some more levels in one of its callers. */
+__attribute__((noinline)) static double value(const double *w, int64_t n, int64_t i) {
     if (2 * i + 1 >= n) return w[i];
     double l = value(w, n, 2 * i + 1), r = value(w, n, 2 * i + 2);
     return combine(w[i], l, r);
