@@ -1,9 +1,10 @@
-/* Runs a reference as a process. Standard input: the number of sizes, the sizes, the number of arguments, for each its length in 8-byte words and the
- * words, the length of the two results; then commands. A command is `p` or `g` and a number of seconds: run that function for so long and
- * answer with the least time, the median time, the most bytes that it asked for at one time (or a NaN), and the result. Everything is binary, in
- * the machine's byte order. */
+/* Runs a reference as a process, on as many threads as its argument says, or one. Standard input: the number of sizes, the sizes, the number of
+ * arguments, for each its length in 8-byte words and the words, the length of the two results; then commands. A command is `p` or `g` and a number of
+ * seconds: run that function for so long and answer with the least time, the median time, the most bytes that it asked for at one time (or a NaN), and
+ * the result. Everything is binary, in the machine's byte order. */
 #include "reference.h"
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -27,7 +28,7 @@ static int order(const void *a, const void *b) {
 }
 
 /* The linker leads all calls here. */
-static int64_t live, peak;
+static _Atomic int64_t live, peak;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -35,8 +36,8 @@ void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void __real_free(void *memory);
 
 static void *counted(void *memory) {
-    live += (int64_t)malloc_usable_size(memory);
-    if (live > peak) peak = live;
+    int64_t bytes = (int64_t)malloc_usable_size(memory), now_live = atomic_fetch_add(&live, bytes) + bytes, most = peak;
+    while (now_live > most && !atomic_compare_exchange_weak(&peak, &most, now_live)) {}
     return memory;
 }
 
@@ -48,7 +49,7 @@ void __wrap_free(void *memory) {
     __real_free(memory);
 }
 
-int main(void) {
+int main(int count, char **words) {
     int64_t sizes = word();
     int64_t *n = malloc(8 * (size_t)sizes);
     for (int64_t i = 0; i < sizes; i++) n[i] = word();
@@ -62,6 +63,7 @@ int main(void) {
     int64_t lengths[2] = {word(), word()};
     double *outs[2] = {doubles(lengths[0]), doubles(lengths[1])};
     double *times = doubles(MOST_RUNS);
+    start_threads(count > 1 ? atoi(words[1]) : 1); /* after all else, so that memory lies where it lies on one thread */
     for (int command; (command = getchar()) != EOF;) {
         int which = command == 'g';
         double seconds;

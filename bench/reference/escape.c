@@ -2,18 +2,24 @@
  * needs no tape: the two derivatives are carried along. */
 #include "reference.h"
 
-void primal(const double *const *in, const int64_t *n, double *out) {
+static double ends(const void *context, int64_t from, int64_t to, double *out) {
+    const double *const *in = context;
     double sum = 0;
-    for (int64_t i = 0; i < n[0]; i++) {
+    for (int64_t i = from; i < to; i++) {
         double y = in[0][i], p = in[1][i];
         while (y < 4) y = y + 0.1 * y * y + p;
         sum += y;
     }
-    out[0] = sum;
+    return sum;
 }
 
-void gradient(const double *const *in, const int64_t *n, double *out) {
-    for (int64_t i = 0; i < n[0]; i++) {
+void primal(const double *const *in, const int64_t *n, double *out) { out[0] = parallel(n[0], 200, ends, in, 0, NULL); }
+
+static double ends_gradient(const void *context, int64_t from, int64_t to, double *out) {
+    const struct problem *s = context;
+    const double *const *in = s->in;
+    int64_t n = s->n[0];
+    for (int64_t i = from; i < to; i++) {
         double y = in[0][i], p = in[1][i], by_start = 1, by_p = 0;
         while (y < 4) {
             double slope = 1 + 0.2 * y;
@@ -22,6 +28,11 @@ void gradient(const double *const *in, const int64_t *n, double *out) {
             by_p = slope * by_p + 1;
         }
         out[i] = by_start;
-        out[n[0] + i] = by_p;
+        out[n + i] = by_p;
     }
+    return 0;
+}
+
+void gradient(const double *const *in, const int64_t *n, double *out) {
+    parallel(n[0], 200, ends_gradient, &(struct problem){in, n, out}, 0, out);
 }

@@ -16,21 +16,33 @@ static double nearest(int64_t k, int64_t d, const double *centres, const double 
     return best;
 }
 
-void primal(const double *const *in, const int64_t *sizes, double *out) {
-    int64_t n = sizes[0], k = sizes[1], d = sizes[2], which = 0;
+static double distances(const void *context, int64_t from, int64_t to, double *out) {
+    const struct problem *p = context;
+    int64_t k = p->n[1], d = p->n[2], which = 0;
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += nearest(k, d, in[0], in[1] + i * d, &which);
-    out[0] = sum;
+    for (int64_t i = from; i < to; i++) sum += nearest(k, d, p->in[0], p->in[1] + i * d, &which);
+    return sum;
+}
+
+void primal(const double *const *in, const int64_t *sizes, double *out) {
+    out[0] = parallel(sizes[0], 50, distances, &(struct problem){in, sizes, out}, 0, NULL);
+}
+
+static double distances_gradient(const void *context, int64_t from, int64_t to, double *centres_ct) {
+    const struct problem *s = context;
+    int64_t k = s->n[1], d = s->n[2], which = 0;
+    for (int64_t i = from; i < to; i++) {
+        const double *restrict p = s->in[1] + i * d;
+        nearest(k, d, s->in[0], p, &which);
+        const double *restrict centre = s->in[0] + which * d;
+        double *restrict ct = centres_ct + which * d;
+        for (int64_t j = 0; j < d; j++) ct[j] += 2 * (centre[j] - p[j]);
+    }
+    return 0;
 }
 
 void gradient(const double *const *in, const int64_t *sizes, double *out) {
-    int64_t n = sizes[0], k = sizes[1], d = sizes[2], which = 0;
-    memset(out, 0, 8 * (size_t)(k * d));
-    for (int64_t i = 0; i < n; i++) {
-        const double *restrict p = in[1] + i * d;
-        nearest(k, d, in[0], p, &which);
-        const double *restrict centre = in[0] + which * d;
-        double *restrict ct = out + which * d;
-        for (int64_t j = 0; j < d; j++) ct[j] += 2 * (centre[j] - p[j]);
-    }
+    int64_t length = sizes[1] * sizes[2];
+    memset(out, 0, 8 * (size_t)length);
+    parallel(sizes[0], 50, distances_gradient, &(struct problem){in, sizes, out}, length, out);
 }

@@ -1,17 +1,23 @@
 /* y = A x; the cotangents of A and x for one of y. */
 #include "reference.h"
 
-void primal(const double *const *in, const int64_t *sizes, double *out) {
-    int64_t m = sizes[0], n = sizes[1];
-    for (int64_t i = 0; i < m; i++) out[i] = dot_product(n, in[0] + i * n, in[1]);
+static double rows(const void *context, int64_t from, int64_t to, double *out) {
+    const struct problem *p = context;
+    int64_t n = p->n[1];
+    for (int64_t i = from; i < to; i++) out[i] = dot_product(n, p->in[0] + i * n, p->in[1]);
+    return 0;
 }
 
-void gradient(const double *const *in, const int64_t *sizes, double *out) {
-    int64_t m = sizes[0], n = sizes[1];
-    const double *restrict a = in[0], *restrict x = in[1], *restrict y_ct = in[2];
-    double *restrict a_ct = out, *restrict x_ct = out + m * n;
-    memset(x_ct, 0, 8 * (size_t)n);
-    for (int64_t i = 0; i < m; i++) {
+void primal(const double *const *in, const int64_t *sizes, double *out) {
+    parallel(sizes[0], 16, rows, &(struct problem){in, sizes, out}, 0, out);
+}
+
+static double rows_gradient(const void *context, int64_t from, int64_t to, double *restrict x_ct) {
+    const struct problem *p = context;
+    int64_t n = p->n[1];
+    const double *restrict a = p->in[0], *restrict x = p->in[1], *restrict y_ct = p->in[2];
+    double *restrict a_ct = p->out;
+    for (int64_t i = from; i < to; i++) {
         double s = y_ct[i];
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) {
@@ -19,4 +25,12 @@ void gradient(const double *const *in, const int64_t *sizes, double *out) {
             x_ct[j] += s * a[i * n + j];
         }
     }
+    return 0;
+}
+
+void gradient(const double *const *in, const int64_t *sizes, double *out) {
+    int64_t m = sizes[0], n = sizes[1];
+    double *x_ct = out + m * n;
+    memset(x_ct, 0, 8 * (size_t)n);
+    parallel(m, 16, rows_gradient, &(struct problem){in, sizes, out}, n, x_ct);
 }

@@ -3,10 +3,18 @@
 
 static const double STEP = 0.01, SOFT = 0.01;
 
-/* Speeds and places after the step, in six arrays. */
-static void advance(const double *const *in, int64_t n, double *state) {
+struct bodies {
+    const double *const *in;
+    int64_t n;
+    double *state, *a_ct; /* after the step, in six arrays: places and speeds; cotangents of the accelerations */
+};
+
+static double advance(const void *context, int64_t from, int64_t to, double *state) {
+    const struct bodies *bodies = context;
+    const double *const *in = bodies->in;
+    int64_t n = bodies->n;
     const double *restrict x = in[0], *restrict y = in[1], *restrict z = in[2], *restrict m = in[6];
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = from; i < to; i++) {
         double ax = 0, ay = 0, az = 0;
 #pragma omp simd reduction(+ : ax, ay, az)
         for (int64_t j = 0; j < n; j++) {
@@ -21,14 +29,15 @@ static void advance(const double *const *in, int64_t n, double *state) {
             state[(3 + c) * n + i] = v[c];
         }
     }
+    return 0;
 }
 
-void primal(const double *const *in, const int64_t *sizes, double *out) {
-    int64_t n = sizes[0];
-    double *state = doubles(6 * n), energy = 0;
-    advance(in, n, state);
-    const double *restrict x = state, *restrict y = x + n, *restrict z = y + n, *restrict v = z + n, *restrict m = in[6];
-    for (int64_t i = 0; i < n; i++) {
+static double energies(const void *context, int64_t from, int64_t to, double *out) {
+    const struct bodies *bodies = context;
+    int64_t n = bodies->n;
+    const double *restrict x = bodies->state, *restrict y = x + n, *restrict z = y + n, *restrict v = z + n, *restrict m = bodies->in[6];
+    double energy = 0;
+    for (int64_t i = from; i < to; i++) {
         double potential = 0;
 #pragma omp simd reduction(+ : potential)
         for (int64_t j = 0; j < n; j++) {
@@ -37,38 +46,47 @@ void primal(const double *const *in, const int64_t *sizes, double *out) {
         }
         energy += 0.5 * m[i] * (v[i] * v[i] + v[n + i] * v[n + i] + v[2 * n + i] * v[2 * n + i] - potential);
     }
-    out[0] = energy;
-    free(state);
+    return energy;
 }
 
-void gradient(const double *const *in, const int64_t *sizes, double *out) {
+void primal(const double *const *in, const int64_t *sizes, double *out) {
     int64_t n = sizes[0];
-    double *state = doubles(6 * n), *a_ct = doubles(3 * n);
-    const double *restrict m = in[6];
-    advance(in, n, state);
-    {
-        const double *restrict x = state, *restrict y = x + n, *restrict z = y + n, *restrict v = z + n;
-        for (int64_t i = 0; i < n; i++) {
-            double g[3], gx = 0, gy = 0, gz = 0;
+    struct bodies bodies = {in, n, doubles(6 * n), NULL};
+    parallel(n, 16, advance, &bodies, 0, bodies.state);
+    out[0] = parallel(n, 16, energies, &bodies, 0, NULL);
+    free(bodies.state);
+}
+
+static double energies_gradient(const void *context, int64_t from, int64_t to, double *out) {
+    const struct bodies *bodies = context;
+    int64_t n = bodies->n;
+    const double *restrict x = bodies->state, *restrict y = x + n, *restrict z = y + n, *restrict v = z + n, *restrict m = bodies->in[6];
+    for (int64_t i = from; i < to; i++) {
+        double g[3], gx = 0, gy = 0, gz = 0;
 #pragma omp simd reduction(+ : gx, gy, gz)
-            for (int64_t j = 0; j < n; j++) {
-                double dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
-                double square = dx * dx + dy * dy + dz * dz + SOFT;
-                double pull = m[j] / (square * sqrt(square));
-                gx -= pull * dx, gy -= pull * dy, gz -= pull * dz;
-            }
-            g[0] = gx, g[1] = gy, g[2] = gz;
-            for (int c = 0; c < 3; c++) {
-                double x_ct = m[i] * g[c], v_ct = m[i] * v[c * n + i] + STEP * x_ct;
-                out[c * n + i] = x_ct;
-                out[(3 + c) * n + i] = v_ct;
-                a_ct[c * n + i] = STEP * v_ct;
-            }
+        for (int64_t j = 0; j < n; j++) {
+            double dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
+            double square = dx * dx + dy * dy + dz * dz + SOFT;
+            double pull = m[j] / (square * sqrt(square));
+            gx -= pull * dx, gy -= pull * dy, gz -= pull * dz;
+        }
+        g[0] = gx, g[1] = gy, g[2] = gz;
+        for (int c = 0; c < 3; c++) {
+            double x_ct = m[i] * g[c], v_ct = m[i] * v[c * n + i] + STEP * x_ct;
+            out[c * n + i] = x_ct;
+            out[(3 + c) * n + i] = v_ct;
+            bodies->a_ct[c * n + i] = STEP * v_ct;
         }
     }
-    const double *restrict x = in[0], *restrict y = in[1], *restrict z = in[2];
-    const double *restrict ax = a_ct, *restrict ay = ax + n, *restrict az = ay + n;
-    for (int64_t i = 0; i < n; i++) {
+    return 0;
+}
+
+static double advance_gradient(const void *context, int64_t from, int64_t to, double *out) {
+    const struct bodies *bodies = context;
+    int64_t n = bodies->n;
+    const double *restrict x = bodies->in[0], *restrict y = bodies->in[1], *restrict z = bodies->in[2], *restrict m = bodies->in[6];
+    const double *restrict ax = bodies->a_ct, *restrict ay = ax + n, *restrict az = ay + n;
+    for (int64_t i = from; i < to; i++) {
         double gx = 0, gy = 0, gz = 0;
         /* What body j does to i and i to j, at once. */
 #pragma omp simd reduction(+ : gx, gy, gz)
@@ -81,5 +99,14 @@ void gradient(const double *const *in, const int64_t *sizes, double *out) {
         }
         out[i] += gx, out[n + i] += gy, out[2 * n + i] += gz;
     }
-    free(state), free(a_ct);
+    return 0;
+}
+
+void gradient(const double *const *in, const int64_t *sizes, double *out) {
+    int64_t n = sizes[0];
+    struct bodies bodies = {in, n, doubles(6 * n), doubles(3 * n)};
+    parallel(n, 16, advance, &bodies, 0, bodies.state);
+    parallel(n, 16, energies_gradient, &bodies, 0, out);
+    parallel(n, 16, advance_gradient, &bodies, 0, out);
+    free(bodies.state), free(bodies.a_ct);
 }

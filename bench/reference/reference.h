@@ -1,4 +1,4 @@
-/* What every reference shares: the interface, sums in vector lanes, and a matrix product with a register tile.
+/* What every reference shares: the interface, loops on several threads, sums in vector lanes, and a matrix product with a register tile.
  *
  * A reference defines both functions. `in` are the arguments of the entry points in order, `n` the sizes of the workload; results are written one
  * after the other to `out`. */
@@ -12,6 +12,24 @@
 
 void primal(const double *const *in, const int64_t *n, double *out);
 void gradient(const double *const *in, const int64_t *n, double *out);
+
+/* What a part of a loop is given, if it needs no more. */
+struct problem {
+    const double *const *in;
+    const int64_t *n;
+    double *out;
+};
+
+/* The iterations from `from` up to `to`. */
+typedef double part(const void *context, int64_t from, int64_t to, double *into);
+
+/* A loop of n iterations in parts, one for each thread, but of `least` iterations at least. The result is the sum of theirs. Each part adds to `length`
+ * numbers of its own, which are zero at first and are added to `into` in the end; the first part adds to `into` itself. On one thread, that is
+ * all there is. */
+double parallel(int64_t n, int64_t least, part *body, const void *context, int64_t length, double *into);
+
+/* Before the first loop. */
+void start_threads(int64_t count);
 
 static inline double dot_product(int64_t n, const double *restrict a, const double *restrict b) {
     double sum = 0;
@@ -73,6 +91,27 @@ static inline void matrix_product(int64_t m, int64_t n, int64_t k, const double 
         memset(c + i * n, 0, sizeof(double) * n);
         for (int64_t p = 0; p < k; p++) axpy(n, a[i * row + p * column], b + p * n, c + i * n);
     }
+}
+
+struct product {
+    int64_t m, n, k;
+    const double *a;
+    int64_t row, column;
+    const double *b;
+};
+
+static double tiles_of_product(const void *context, int64_t from, int64_t to, double *c) {
+    const struct product *p = context;
+    int64_t rows = (to * 8 < p->m ? to * 8 : p->m) - from * 8;
+    matrix_product(rows, p->n, p->k, p->a + from * 8 * p->row, p->row, p->column, p->b, c + from * 8 * p->n);
+    return 0;
+}
+
+/* The same on several threads, by rows of tiles. */
+static inline void parallel_product(int64_t m, int64_t n, int64_t k, const double *a, int64_t row, int64_t column, const double *b,
+                                    double *c) {
+    struct product p = {m, n, k, a, row, column, b};
+    parallel((m + 7) / 8, 1 + 4096 / (n * k + 1), tiles_of_product, &p, 0, c);
 }
 
 static inline void transpose(int64_t m, int64_t n, const double *restrict a, double *restrict t) {

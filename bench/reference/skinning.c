@@ -30,28 +30,51 @@ static struct bone *pose(const double *const *in, int64_t bones) {
     return made;
 }
 
-void primal(const double *const *in, const int64_t *n, double *out) {
-    struct bone *bones = pose(in, n[1]);
-    for (int64_t i = 0; i < n[0]; i++) {
+struct skin {
+    struct problem problem;
+    const struct bone *bones;
+};
+
+static double vertices(const void *context, int64_t from, int64_t to, double *out) {
+    const struct skin *skin = context;
+    const double *const *in = skin->problem.in;
+    const struct bone *bones = skin->bones;
+    int64_t count = skin->problem.n[1];
+    for (int64_t i = from; i < to; i++) {
         const double *v = in[2] + 3 * i;
         double sum[3] = {0, 0, 0};
-        for (int64_t b = 0; b < n[1]; b++)
-            for (int c = 0; c < 3; c++) sum[c] += in[1][i * n[1] + b] * (row(bones[b].turn[c], v) + bones[b].shift[c]);
+        for (int64_t b = 0; b < count; b++)
+            for (int c = 0; c < 3; c++) sum[c] += in[1][i * count + b] * (row(bones[b].turn[c], v) + bones[b].shift[c]);
         memcpy(out + 3 * i, sum, sizeof sum);
     }
+    return 0;
+}
+
+void primal(const double *const *in, const int64_t *n, double *out) {
+    struct bone *bones = pose(in, n[1]);
+    parallel(n[0], 100, vertices, &(struct skin){{in, n, out}, bones}, 0, out);
     free(bones);
 }
 
-void gradient(const double *const *in, const int64_t *n, double *out) {
-    struct bone *bones = pose(in, n[1]);
-    for (int64_t i = 0; i < n[0]; i++) {
+static double vertices_gradient(const void *context, int64_t from, int64_t to, double *out) {
+    const struct skin *skin = context;
+    const double *const *in = skin->problem.in;
+    const struct bone *bones = skin->bones;
+    int64_t count = skin->problem.n[1];
+    for (int64_t i = from; i < to; i++) {
         const double *v = in[2] + 3 * i;
         for (int c = 0; c < 3; c++)
-            for (int64_t b = 0; b < n[1]; b++) {
-                double w = in[1][i * n[1] + b], *to = out + (3 * i + c) * 6 * n[1] + 6 * b;
+            for (int64_t b = 0; b < count; b++) {
+                double w = in[1][i * count + b], *to = out + (3 * i + c) * 6 * count + 6 * b;
                 for (int a = 0; a < 3; a++) to[a] = w * row(bones[b].by_angle[a][c], v);
                 for (int a = 0; a < 3; a++) to[3 + a] = a == c ? w : 0;
             }
     }
+    return 0;
+}
+
+void gradient(const double *const *in, const int64_t *n, double *out) {
+    struct bone *bones = pose(in, n[1]);
+    parallel(n[0], 25, vertices_gradient, &(struct skin){{in, n, out}, bones}, 0, out);
     free(bones);
 }

@@ -1,8 +1,9 @@
 /* Vectors turned by quaternions (x, y, z, w), 2 (u·v) u + (w² - u·u) v + 2 w (u × v), and the Jacobian in the quaternion and the vector. */
 #include "reference.h"
 
-void primal(const double *const *in, const int64_t *n, double *out) {
-    for (int64_t i = 0; i < n[0]; i++) {
+static double turn(const void *context, int64_t from, int64_t to, double *out) {
+    const double *const *in = context;
+    for (int64_t i = from; i < to; i++) {
         const double *u = in[0] + 4 * i, *v = in[1] + 3 * i;
         double w = u[3], uv = u[0] * v[0] + u[1] * v[1] + u[2] * v[2], rest = w * w - (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
         for (int c = 0; c < 3; c++) {
@@ -10,10 +11,14 @@ void primal(const double *const *in, const int64_t *n, double *out) {
             out[3 * i + c] = 2 * uv * u[c] + rest * v[c] + 2 * w * (u[d] * v[e] - u[e] * v[d]);
         }
     }
+    return 0;
 }
 
-void gradient(const double *const *in, const int64_t *n, double *out) {
-    for (int64_t i = 0; i < n[0]; i++) {
+void primal(const double *const *in, const int64_t *n, double *out) { parallel(n[0], 1000, turn, in, 0, out); }
+
+static double turn_gradient(const void *context, int64_t from, int64_t to, double *out) {
+    const double *const *in = context;
+    for (int64_t i = from; i < to; i++) {
         const double *u = in[0] + 4 * i, *v = in[1] + 3 * i;
         double w = u[3], uv = u[0] * v[0] + u[1] * v[1] + u[2] * v[2], rest = w * w - (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
         for (int c = 0; c < 3; c++) {
@@ -28,4 +33,7 @@ void gradient(const double *const *in, const int64_t *n, double *out) {
             to[4 + e] = 2 * u[c] * u[e] + 2 * w * u[d];
         }
     }
+    return 0;
 }
+
+void gradient(const double *const *in, const int64_t *n, double *out) { parallel(n[0], 100, turn_gradient, in, 0, out); }

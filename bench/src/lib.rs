@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod engines;
 pub mod inputs;
 pub mod reference;
+pub mod speedup;
 pub mod workloads;
 
 use chadwick::values::Value;

@@ -1,6 +1,6 @@
 //! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
 //!
-//! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
+//! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads and a table of the speed-ups on both sides, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
 //! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it, `--openblas` matrix products against OpenBLAS. `--engines` compares all engines with each other instead, on the same programs: counted work, code, memory and native time. Both sides run in turns, so that a busy machine slows both; times are minima.
 
 use chadwick::compile::Engine;
@@ -10,6 +10,7 @@ use chadwick_bench::comparison::{self, three_digits as shown};
 use chadwick_bench::engines;
 use chadwick_bench::inputs::Random;
 use chadwick_bench::reference::{self, Reference, Which};
+use chadwick_bench::speedup::Speedup;
 use chadwick_bench::workloads::{self, Workload};
 use chadwick_bench::{Result, difference, flat, home};
 use serde_json::json;
@@ -66,25 +67,42 @@ impl Peer {
         }
     }
 
-    /// How its side of a workload is started.
-    fn command(&self, workload: &Workload, directory: &Path) -> Result<Command> {
+    /// Whether it can be told how many threads to use.
+    fn has_threads(&self) -> bool {
         match self {
-            Peer::C => Ok(Command::new(reference::compile(workload.reference, &reference::FLAGS, directory)?)),
+            Peer::C | Peer::OpenBlas => true,
+            Peer::Jax(_) => false,
+        }
+    }
+
+    /// How its side of a workload is started.
+    fn command(&self, workload: &Workload, directory: &Path, threads: usize) -> Result<Command> {
+        match self {
+            Peer::C => {
+                let executable = reference::compile(workload.reference, &reference::FLAGS, directory)?;
+                Ok(reference::command(&executable, threads))
+            }
             Peer::Jax(python) => Ok(reference::jax(python, workload.program)),
-            Peer::OpenBlas => reference::openblas(workload.program, directory),
+            Peer::OpenBlas => reference::openblas(workload.program, directory, threads),
         }
     }
 }
 
-/// One function on both sides, in milliseconds.
+/// One function on both sides.
 #[derive(Clone, Copy)]
 struct Times {
-    reference: Time,
-    ours: Time,
-    /// With several threads.
-    parallel: Option<Time>,
+    reference: Side,
+    ours: Side,
 }
 
+#[derive(Clone, Copy)]
+struct Side {
+    single: Time,
+    /// With several threads.
+    several: Option<Time>,
+}
+
+/// In milliseconds.
 #[derive(Clone, Copy)]
 struct Time {
     least: f64,
@@ -102,7 +120,17 @@ struct Row {
 
 impl Times {
     fn ratio(&self) -> f64 {
-        self.ours.least / self.reference.least
+        self.ours.single.least / self.reference.single.least
+    }
+
+    /// Whether results are the arguments themselves, handed back in no time.
+    fn handed_back(&self) -> bool {
+        self.ratio() < 0.05
+    }
+
+    fn speedup(&self) -> Option<Speedup> {
+        let of = |side: Side| Some(side.single.least / side.several?.least);
+        Some(Speedup { reference: of(self.reference)?, ours: of(self.ours)? })
     }
 }
 
@@ -184,6 +212,9 @@ fn run(options: &Options) -> Result<()> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print_summary(&rows);
+        if let Some(threads) = options.threads {
+            print_speedups(&rows, threads, options.peer.name());
+        }
         if options.peer == Peer::C {
             print_thesis(&rows);
         }
@@ -222,47 +253,63 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
     let peak = single.peak_memory() as f64 / f64::from(1 << 20);
     let primal_result = single.function("primal")?.call(&arguments)?;
     let (primal_result, gradient_result) = (flat(&primal_result), flat(&gradient_result));
-    let command = options.peer.command(&workload, directory)?;
     let lengths = [primal_result.len(), gradient_result.len()];
-    let mut reference = Reference::start(command, &workload.sizes, &arguments, lengths)?;
+    let start = |threads: usize| {
+        let command = options.peer.command(&workload, directory, threads)?;
+        Reference::start(command, &workload.sizes, &arguments, lengths)
+    };
+    let mut reference = start(1)?;
+    let mut reference_several = options.threads.filter(|_| options.peer.has_threads()).map(start).transpose()?;
     let mut reference_peak = None;
     for (which, entry, result) in [(Which::Primal, "primal", &primal_result), (Which::Gradient, "gradient", &gradient_result)] {
         let answer = reference.run(which, 0.0)?;
         reference_peak = answer.memory.map(|bytes| (bytes + 8.0 * result.len() as f64) / f64::from(1 << 20));
-        let found = difference(result, &answer.result);
-        if found > TOLERANCE {
-            return Err(format!("{entry} of {}: the two sides are {found:e} apart", workload.name).into());
+        let others = reference_several.as_mut().map(|reference| reference.run(which, 0.0)).transpose()?;
+        for answer in [Some(answer), others].iter().flatten() {
+            let found = difference(result, &answer.result);
+            if found > TOLERANCE {
+                return Err(format!("{entry} of {}: the two sides are {found:e} apart", workload.name).into());
+            }
+        }
+        if let Some(program) = &several
+            && !same_bits(result, &flat(&program.function(entry)?.call(&arguments)?))
+        {
+            return Err(format!("{entry} of {}: other bits on several threads", workload.name).into());
         }
     }
     let mut times = |which: Which, entry: &str| -> Result<Times> {
         let ours = single.function(entry)?;
-        let parallel = several.as_ref().map(|program| program.function(entry)).transpose()?;
-        take_turns(&mut reference, which, &ours, parallel.as_ref(), &arguments, options.seconds)
+        let ours_several = several.as_ref().map(|program| program.function(entry)).transpose()?;
+        let slice = options.seconds / ROUNDS as f64;
+        let [mut theirs, mut theirs_several, mut own, mut own_several] = [const { Vec::new() }; 4];
+        for _ in 0..ROUNDS {
+            theirs.push(time_of_reference(&mut reference, which, slice)?);
+            if let Some(reference) = &mut reference_several {
+                theirs_several.push(time_of_reference(reference, which, slice)?);
+            }
+            own.push(time(&ours, &arguments, slice)?);
+            if let Some(function) = &ours_several {
+                own_several.push(time(function, &arguments, slice)?);
+            }
+        }
+        let side = |single: &[Time], several: &[Time]| Side {
+            single: best(single),
+            several: (!several.is_empty()).then(|| best(several)),
+        };
+        Ok(Times { reference: side(&theirs, &theirs_several), ours: side(&own, &own_several) })
     };
     let primal = times(Which::Primal, "primal")?;
     let gradient = times(Which::Gradient, "gradient")?;
     Ok(Row { workload, primal, gradient, peak, reference_peak })
 }
 
-fn take_turns(
-    reference: &mut Reference,
-    which: Which,
-    ours: &Function,
-    parallel: Option<&Function>,
-    arguments: &[Value],
-    seconds: f64,
-) -> Result<Times> {
-    let slice = seconds / ROUNDS as f64;
-    let (mut theirs, mut own, mut with_threads) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let answer = reference.run(which, slice)?;
-        theirs.push(Time { least: answer.least * 1e3, median: answer.median * 1e3 });
-        own.push(time(ours, arguments, slice)?);
-        if let Some(function) = parallel {
-            with_threads.push(time(function, arguments, slice)?);
-        }
-    }
-    Ok(Times { reference: best(&theirs), ours: best(&own), parallel: parallel.map(|_| best(&with_threads)) })
+fn same_bits(one: &[f64], other: &[f64]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(x, y)| x.to_bits() == y.to_bits())
+}
+
+fn time_of_reference(reference: &mut Reference, which: Which, seconds: f64) -> Result<Time> {
+    let answer = reference.run(which, seconds)?;
+    Ok(Time { least: answer.least * 1e3, median: answer.median * 1e3 })
 }
 
 fn time(function: &Function, arguments: &[Value], seconds: f64) -> Result<Time> {
@@ -296,8 +343,13 @@ fn print_head(options: &Options) {
 fn print_row(row: &Row) {
     let sizes: Vec<String> = row.workload.sizes.iter().map(i64::to_string).collect();
     let part = |times: &Times| {
-        let parallel = times.parallel.map_or(String::new(), |time| format!(" {} |", shown(time.least)));
-        format!(" {} | {} | {:.2} |{parallel}", shown(times.reference.least), shown(times.ours.least), times.ratio())
+        let parallel = times.ours.several.map_or(String::new(), |time| format!(" {} |", shown(time.least)));
+        format!(
+            " {} | {} | {:.2} |{parallel}",
+            shown(times.reference.single.least),
+            shown(times.ours.single.least),
+            times.ratio()
+        )
     };
     let theirs = row.reference_peak.map_or(String::from("–"), |peak| format!("{peak:.1}"));
     let (primal, gradient) = (part(&row.primal), part(&row.gradient));
@@ -305,18 +357,41 @@ fn print_row(row: &Row) {
 }
 
 fn print_summary(rows: &[Row]) {
-    // Results that are the arguments themselves are handed back in no time: that counts as a draw.
-    let counted = |ratio: &f64| if *ratio < 0.05 { 1.0 } else { *ratio };
-    let mean = |ratios: Vec<f64>| (ratios.iter().map(|ratio| counted(ratio).ln()).sum::<f64>() / ratios.len() as f64).exp();
-    let worst =
-        |ratio: fn(&Row) -> f64| rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).map_or("", |row| row.workload.name);
-    let primal: fn(&Row) -> f64 = |row| row.primal.ratio();
-    let gradient: fn(&Row) -> f64 = |row| row.gradient.ratio();
+    // Arguments handed back count as a draw.
+    let mean = |times: Vec<&Times>| {
+        let logs = times.iter().map(|times| if times.handed_back() { 0.0 } else { times.ratio().ln() });
+        (logs.sum::<f64>() / times.len() as f64).exp()
+    };
     println!();
-    for (what, ratio) in [("primal", primal), ("gradient", gradient)] {
-        let most = rows.iter().map(ratio).fold(0.0, f64::max);
-        let mean = mean(rows.iter().map(ratio).collect());
-        println!("{what}: geometric mean {mean:.2}, worst {most:.2} ({})", worst(ratio));
+    for (what, times) in FUNCTIONS {
+        let ratio = |row: &&Row| times(row).ratio();
+        let worst = rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        let (most, name) = worst.map_or((0.0, ""), |row| (ratio(&row), row.workload.name));
+        println!("{what}: geometric mean {:.2}, worst {most:.2} ({name})", mean(rows.iter().map(times).collect()));
+    }
+}
+
+/// The two functions of a row.
+type Chosen = fn(&Row) -> &Times;
+const FUNCTIONS: [(&str, Chosen); 2] = [("primal", |row| &row.primal), ("gradient", |row| &row.gradient)];
+
+fn print_speedups(rows: &[Row], threads: usize, them: &str) {
+    let mut lines = Vec::new();
+    for row in rows {
+        for (what, times) in FUNCTIONS {
+            let times = times(row);
+            let Some(speedup) = times.speedup() else { continue };
+            let missed = if times.handed_back() { String::from("nothing to do") } else { speedup.misses(threads).join(", ") };
+            let Speedup { reference, ours } = speedup;
+            let name = row.workload.name;
+            lines.push(format!("| {name} | {what} | {reference:.2} | {ours:.2} | {:.2} | {missed} |", speedup.quotient()));
+        }
+    }
+    if !lines.is_empty() {
+        println!(
+            "\n| speed-up on {threads} threads | | {them} | ours | quotient | missed |\n| --- | --- | --: | --: | --: | --- |"
+        );
+        lines.iter().for_each(|line| println!("{line}"));
     }
 }
 
@@ -334,8 +409,8 @@ fn print_thesis(rows: &[Row]) {
         println!(
             "| {} | {nanoseconds} | {:.2} | {:.2} |",
             row.workload.name,
-            each(row.gradient.ours),
-            each(row.gradient.reference)
+            each(row.gradient.ours.single),
+            each(row.gradient.reference.single)
         );
     }
 }
@@ -344,7 +419,8 @@ fn as_json(row: &Row) -> serde_json::Value {
     let time = |time: Time| json!({"least": time.least, "median": time.median});
     let times = |times: &Times| {
         json!({
-            "reference": time(times.reference), "ours": time(times.ours), "parallel": times.parallel.map(time),
+            "reference": time(times.reference.single), "ours": time(times.ours.single),
+            "reference_parallel": times.reference.several.map(time), "parallel": times.ours.several.map(time),
             "ratio": times.ratio(),
         })
     };

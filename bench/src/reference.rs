@@ -43,11 +43,18 @@ pub fn compile(name: &str, flags: &[&str], directory: &Path) -> Result<PathBuf> 
     build(&home().join("reference").join(format!("{name}.c")), flags, &[], directory)
 }
 
-/// How a program with calls of OpenBLAS is started, on one thread.
-pub fn openblas(name: &str, directory: &Path) -> Result<Command> {
+/// How a reference is started.
+pub fn command(executable: &Path, threads: usize) -> Command {
+    let mut command = Command::new(executable);
+    command.arg(threads.to_string());
+    command
+}
+
+/// How a program with calls of OpenBLAS is started.
+pub fn openblas(name: &str, directory: &Path, threads: usize) -> Result<Command> {
     let source = home().join("peers").join(format!("openblas_{name}.c"));
     let mut command = Command::new(build(&source, &FLAGS, &["-lopenblas"], directory)?);
-    command.env("OPENBLAS_NUM_THREADS", "1");
+    command.env("OPENBLAS_NUM_THREADS", threads.to_string());
     Ok(command)
 }
 
@@ -59,10 +66,12 @@ fn build(source: &Path, flags: &[&str], libraries: &[&str], directory: &Path) ->
     }
     let status = Command::new(compiler())
         .args(flags)
+        .arg("-pthread")
         .args(["malloc", "calloc", "aligned_alloc", "free"].map(|function| format!("-Wl,--wrap={function}")))
         .arg("-o")
         .arg(&executable)
-        .args([source, &home().join("reference").join("driver.c")])
+        .arg(source)
+        .args(["driver.c", "parallel.c"].map(|shared| home().join("reference").join(shared)))
         .args(libraries)
         .arg("-lm")
         .status()?;

@@ -1,4 +1,4 @@
-//! Every reference computes what its program computes, on small inputs.
+//! Every reference computes what its program computes, on small inputs, on one thread and on several.
 
 use chadwick::Program;
 use chadwick_bench::inputs::Random;
@@ -18,13 +18,17 @@ fn references_agree_with_programs() -> Result<()> {
         let program = Program::from_file(home().join("programs").join(format!("{}.fut", workload.program)))?;
         let primal = flat(&program.function("primal")?.call(&arguments)?);
         let gradient = flat(&program.function("gradient")?.call(&arguments)?);
-        let executable = reference::compile(workload.reference, &["-O0", "-std=gnu11"], &directory)?;
-        let mut reference =
-            Reference::start(Command::new(&executable), &workload.small, &arguments, [primal.len(), gradient.len()])?;
-        for (which, what, ours) in [(Which::Primal, "primal", primal), (Which::Gradient, "gradient", gradient)] {
-            let theirs = reference.run(which, 0.0)?.result;
-            let found = difference(&ours, &theirs);
-            assert!(found < 1e-9, "{} of {}: {found:e}\n{ours:?}\n{theirs:?}", what, workload.name);
+        let executable = reference::compile(workload.reference, &["-O0", "-std=gnu11", "-DSMALL_PARTS"], &directory)?;
+        let lengths = [primal.len(), gradient.len()];
+        for threads in [1, 2, 3] {
+            let command = reference::command(&executable, threads);
+            let mut reference = Reference::start(command, &workload.small, &arguments, lengths)?;
+            for (which, what, ours) in [(Which::Primal, "primal", &primal), (Which::Gradient, "gradient", &gradient)] {
+                let theirs = reference.run(which, 0.0)?.result;
+                let found = difference(ours, &theirs);
+                let name = workload.name;
+                assert!(found < 1e-9, "{what} of {name} on {threads} threads: {found:e}\n{ours:?}\n{theirs:?}");
+            }
         }
     }
     std::fs::remove_dir_all(directory)?;

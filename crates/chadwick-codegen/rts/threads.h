@@ -2,23 +2,34 @@
 /* A team of threads that runs the chunks of a loop.
 
    How a loop is cut depends on its size and never on the number of threads, and what chunks compute is put together in their order: the
-   results are the same bits for any number of threads. Workers take chunks one by one; a worker that wakes up too late is not waited for.
-   When chunks fail, the error is that of the first. */
+   results are the same bits for any number of threads. Every thread has a share of the chunks, neighbours that it goes through one by one, so that it
+   meets the same parts of arrays in one loop after the other; then it helps with the shares of others. A worker that wakes up too late is not waited
+   for. When chunks fail, the error is that of the first. */
 
-enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000, CW_WORTH_WAKING = 6 };
+enum { CW_FEW_CHUNKS = 8, CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
 
 /* Work, in about a nanosecond's worth of operations, that is worth a chunk. */
 enum { CW_GRAIN = 16384 };
+
+/* Work of one loop for which workers that sleep are woken up, and of all loops that ran without them. */
+enum { CW_WORTH_WAKING = 6 * CW_GRAIN, CW_MISSED = 8 * CW_WORTH_WAKING };
 
 typedef int (*cw_chunk_function)(cw_context *ctx, void *loop, int32_t chunk, int64_t from, int64_t to);
 
 typedef struct {
   pthread_t thread;
+  int32_t number; /* from 1: who runs the loop has the first share */
   cw_context *context;
   struct cw_team *team;
   char *stack;
   size_t stack_bytes;
 } cw_worker;
+
+/* Chunks that one thread takes before it helps others, in a cache line of its own. */
+typedef struct {
+  _Alignas(64) int64_t next;
+  int64_t end;
+} cw_share;
 
 typedef struct cw_team {
   int32_t workers_count;
@@ -28,11 +39,13 @@ typedef struct cw_team {
   void *loop;
   int32_t chunks;
   int64_t length;
-  int64_t next_chunk, first_failed;
+  cw_share *shares;
+  int64_t first_failed;
   cw_context *failed;
   /* The number of the loop, whether it can be joined, and how many workers have. */
   uint64_t state;
   int32_t sleepers;
+  int64_t missed; /* work of loops since the last time that somebody was woken up */
   bool quit;
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -67,10 +80,12 @@ static inline int64_t cw_saturated_plus(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX / 8 : sum;
 }
 
-/* How many chunks a loop is cut into, given the work of an iteration and the number of elements that every chunk needs for itself. */
+/* How many chunks a loop is cut into, given the work of an iteration and the number of elements that every chunk needs for itself. Operations take
+   much less than a nanosecond in vectors: beyond the first few, chunks are larger. */
 static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_elements) {
   int64_t total = cw_saturated_times(length, work);
   int64_t chunks = total / CW_GRAIN;
+  if (chunks > CW_FEW_CHUNKS) chunks = CW_FEW_CHUNKS + (chunks - CW_FEW_CHUNKS) / CW_FEW_CHUNKS;
   if (private_elements > 0) {
     int64_t affordable = total / cw_saturated_times(private_elements, 64);
     if (chunks > affordable) chunks = affordable;
@@ -87,27 +102,35 @@ static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
   return chunks <= most ? chunks : most < 1 ? 1 : (int32_t)most;
 }
 
-/* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. */
-static void cw_take_chunks(cw_team *team, cw_context *ctx) {
-  for (;;) {
-    int64_t chunk = __atomic_fetch_add(&team->next_chunk, 1, __ATOMIC_RELAXED);
-    if (chunk >= team->chunks || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) return;
-    int64_t from = cw_chunk_start(team->length, team->chunks, (int32_t)chunk);
-    int64_t to = cw_chunk_start(team->length, team->chunks, (int32_t)chunk + 1);
-    if (team->function(ctx, team->loop, (int32_t)chunk, from, to) == 0) continue;
-    pthread_mutex_lock(&team->lock);
-    if (chunk < team->first_failed) {
-      __atomic_store_n(&team->first_failed, chunk, __ATOMIC_RELAXED);
-      team->failed = ctx;
+/* Runs a chunk; false if it failed: the context keeps its error. */
+static bool cw_run_chunk(cw_team *team, cw_context *ctx, int32_t chunk) {
+  int64_t from = cw_chunk_start(team->length, team->chunks, chunk), to = cw_chunk_start(team->length, team->chunks, chunk + 1);
+  if (team->function(ctx, team->loop, chunk, from, to) == 0) return true;
+  pthread_mutex_lock(&team->lock);
+  if (chunk < team->first_failed) {
+    __atomic_store_n(&team->first_failed, chunk, __ATOMIC_RELAXED);
+    team->failed = ctx;
+  }
+  pthread_mutex_unlock(&team->lock);
+  return false;
+}
+
+/* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. Who runs the loop goes through all shares in the
+   order of the chunks, so whatever comes before a chunk that failed is taken by somebody. */
+static void cw_take_chunks(cw_team *team, cw_context *ctx, int32_t number) {
+  int32_t count = team->workers_count + 1;
+  for (int32_t helped = 0; helped < count; helped++) {
+    cw_share *share = &team->shares[(number + helped) % count];
+    for (;;) {
+      int64_t chunk = __atomic_fetch_add(&share->next, 1, __ATOMIC_RELAXED);
+      if (chunk >= share->end || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) break;
+      if (!cw_run_chunk(team, ctx, (int32_t)chunk)) return;
     }
-    pthread_mutex_unlock(&team->lock);
-    /* The context keeps the error of this chunk. */
-    return;
   }
 }
 
-static void cw_run_chunks(cw_team *team, cw_context *ctx) {
-  cw_take_chunks(team, ctx);
+static void cw_run_chunks(cw_team *team, cw_context *ctx, int32_t number) {
+  cw_take_chunks(team, ctx, number);
   cw_report_live(ctx);
 }
 
@@ -133,7 +156,7 @@ static void *cw_work(void *data) {
     }
     if (!__atomic_compare_exchange_n(&team->state, &state, state + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
     last = state >> 32;
-    cw_run_chunks(team, worker->context);
+    cw_run_chunks(team, worker->context, worker->number);
     __atomic_sub_fetch(&team->state, 1, __ATOMIC_SEQ_CST);
   }
 }
@@ -206,6 +229,7 @@ static void cw_stop_team(cw_context *ctx) {
   }
   pthread_cond_destroy(&team->wake);
   pthread_mutex_destroy(&team->lock);
+  free(team->shares);
   free(team->workers);
   free(team);
   ctx->team = NULL;
@@ -216,19 +240,23 @@ static void cw_start_team(cw_context *ctx) {
   int32_t wanted = ctx->threads - 1;
   cw_team *team = calloc(1, sizeof *team);
   cw_worker *workers = calloc((size_t)wanted, sizeof *workers);
-  if (team == NULL || workers == NULL) {
+  cw_share *shares = aligned_alloc(_Alignof(cw_share), ((size_t)wanted + 1) * sizeof *shares);
+  if (team == NULL || workers == NULL || shares == NULL) {
     free(team);
     free(workers);
+    free(shares);
     ctx->threads = 1;
     return;
   }
   pthread_mutex_init(&team->lock, NULL);
   pthread_cond_init(&team->wake, NULL);
   team->workers = workers;
+  team->shares = shares;
   ctx->team = team;
   for (int32_t number = 0; number < wanted; number++) {
     cw_worker *worker = &workers[number];
     worker->team = team;
+    worker->number = number + 1;
     worker->context = cw_new_context(ctx->memory, ctx->memos);
     if (worker->context == NULL) break;
     worker->context->parallel = true;
@@ -269,15 +297,22 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
 
 static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
 
-/* Runs a loop in chunks; nonzero if one failed. A short loop is over before workers that sleep are awake: it is not worth it. */
+/* A short loop is over before workers that sleep are awake: waking them is not worth it, unless many loops follow each other. */
+static bool cw_has_help(cw_team *team, int64_t work) {
+  if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) < team->workers_count) return true;
+  team->missed += cw_least(work, CW_MISSED);
+  if (work < CW_WORTH_WAKING && team->missed < CW_MISSED) return false;
+  team->missed = 0;
+  return true;
+}
+
+/* Runs a loop in chunks, given the work of all of them; nonzero if one failed. */
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
-                                                 int64_t length, bool worth_waking) {
+                                                 int64_t length, int64_t work) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
   if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
   cw_team *team = ctx->team;
-  bool alone = team == NULL || ctx->parallel || chunks <= 1;
-  alone = alone || (!worth_waking && __atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) == team->workers_count);
-  if (alone) {
+  if (team == NULL || ctx->parallel || chunks <= 1 || !cw_has_help(team, work)) {
     for (int32_t chunk = 0; chunk < chunks; chunk++)
       if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
     return 0;
@@ -287,7 +322,11 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   team->loop = loop;
   team->chunks = chunks;
   team->length = length;
-  team->next_chunk = 0;
+  int32_t count = team->workers_count + 1;
+  for (int32_t number = 0; number < count; number++) {
+    team->shares[number].next = cw_chunk_start(chunks, count, number);
+    team->shares[number].end = cw_chunk_start(chunks, count, number + 1);
+  }
   team->first_failed = INT64_MAX;
   team->failed = NULL;
   ctx->parallel = true;
@@ -298,7 +337,7 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
     pthread_cond_broadcast(&team->wake);
     pthread_mutex_unlock(&team->lock);
   }
-  cw_run_chunks(team, ctx);
+  cw_run_chunks(team, ctx, 0);
   uint64_t joined = __atomic_and_fetch(&team->state, ~CW_OPEN, __ATOMIC_SEQ_CST);
   for (int32_t spins = 0; joined & CW_JOINED; spins++) {
     if (spins < CW_SPINS) cw_pause(); else sched_yield();
@@ -308,11 +347,6 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   if (team->failed == NULL) return 0;
   cw_take_error(ctx, team->failed);
   return 1;
-}
-
-/* The same, given the work of all chunks. */
-static inline int cw_parallel(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length, int64_t work) {
-  return cw_run_loop(ctx, function, loop, chunks, length, work >= CW_WORTH_WAKING * CW_GRAIN);
 }
 
 /* How many threads a loop may use that computes the same bits however it is cut. */
@@ -340,7 +374,7 @@ static inline int32_t cw_helpers(const cw_context *ctx) {
                                                                                                                                \
   static void cw_merge_##name(cw_context *ctx, T *to, const T *more, int64_t count, int32_t chunks) {                          \
     cw_merged_##name merged = {to, more, count, chunks};                                                                       \
-    cw_parallel(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count, count * chunks);                       \
+    cw_run_loop(ctx, cw_merge_part_##name, &merged, cw_chunks(count, chunks, 0), count, count * chunks);                       \
   }
 
 CW_MERGE(int8_t, i8)

@@ -14,6 +14,7 @@ mod laps;
 mod layout;
 mod liveness;
 mod operands;
+mod own_places;
 mod parallel;
 mod schedule;
 mod tiles;

@@ -7,6 +7,7 @@
 //! The two blocks of a fork run at the same time if neither touches what the other one changes.
 
 use crate::ir::*;
+use crate::own_places::are_apart;
 use chadwick_core::Prim;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -194,7 +195,7 @@ impl Chunker<'_> {
             }
             match self.function.accumulators.iter().find(|accumulator| accumulator.data == *local) {
                 None => {}
-                Some(_) if adds_apart => {}
+                Some(_) if adds_apart || are_apart(body, index, *local, &uses.read) => {}
                 Some(Accumulator { elem: Elem::Unit, .. }) => {}
                 Some(accumulator @ Accumulator { elem: Elem::Prim(prim), .. }) if self.may_reorder(*prim) => {
                     accumulators.push(accumulator.clone());
@@ -441,7 +442,7 @@ fn operations(exp: &Exp) -> i64 {
 }
 
 /// The blocks inside a statement.
-fn inner_blocks(stm: &Stm) -> Vec<&[Stm]> {
+pub(crate) fn inner_blocks(stm: &Stm) -> Vec<&[Stm]> {
     match stm {
         Stm::For { body, .. } | Stm::Forever(body) => vec![body],
         Stm::Parallel(parallel) => vec![&parallel.body],
@@ -454,7 +455,7 @@ fn inner_blocks(stm: &Stm) -> Vec<&[Stm]> {
     }
 }
 
-fn for_each_stm(stms: &[Stm], visit: &mut dyn FnMut(&Stm)) {
+pub(crate) fn for_each_stm(stms: &[Stm], visit: &mut dyn FnMut(&Stm)) {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         for stm in stms {
             visit(stm);
@@ -485,7 +486,7 @@ fn for_each_definition(stm: &Stm, declared: &FxHashSet<Local>, visit: &mut dyn F
     }
 }
 
-fn for_each_assignment(stm: &Stm, visit: &mut dyn FnMut(Local)) {
+pub(crate) fn for_each_assignment(stm: &Stm, visit: &mut dyn FnMut(Local)) {
     match stm {
         Stm::Assign(local, _) => visit(*local),
         Stm::Alloc { owner, data, .. } | Stm::Grow { owner, data, .. } => {
@@ -514,7 +515,7 @@ fn for_each_address(exp: &Exp, visit: &mut dyn FnMut(Local)) {
     }
 }
 
-fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
+pub(crate) fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
     match stm {
         Stm::Let(_, exp) | Stm::Assign(_, exp) | Stm::BreakUnless(exp) | Stm::Retain(exp, _) | Stm::Release(exp, _) => visit(exp),
         Stm::Write(exp, _) | Stm::Table { data: exp, .. } => visit(exp),

@@ -27,12 +27,19 @@ entry products (n: i64) =
   let a = tabulate_2d n n (\i j -> f64.sin (f64.i64 (i + 3 * j)))
   let b = transpose a
   in map (\row -> map (\column -> f64.sum (map2 (*) row column)) a) b
+entry bins (n: i64) =
+  let bins = tabulate n (\i -> i * 7919 % 41)
+  in (hist (+) 0 37 bins (tabulate n (\i -> f64.sin (f64.i64 i))), hist (+) 1 37 bins (iota n), hist i64.max 0 37 bins (iota n))
+entry own_rows (n: i64) =
+  let a = tabulate_2d n 60 (\i j -> f64.sin (f64.i64 (i + 3 * j)))
+  let x = tabulate 60 (\j -> 0.1 * f64.i64 j)
+  in vjp (\(a, x) -> map (\row -> f64.sum (map2 (*) row x)) a) (a, x) (tabulate n f64.i64)
 entry steps (n: i64) =
   loop xs = tabulate n f64.i64 for _i < 5 do map2 (\x y -> 0.5 * (x + y)) xs (rotate 1 xs)
 ";
 
 /// So many elements that every loop is cut.
-const SIZES: [(&str, i64); 9] = [
+const SIZES: [(&str, i64); 11] = [
     ("sum", 300_000),
     ("extremes", 100_000),
     ("rows", 700),
@@ -41,6 +48,8 @@ const SIZES: [(&str, i64); 9] = [
     ("parts", 40_000),
     ("copies", 20_000),
     ("products", 150),
+    ("bins", 70_000),
+    ("own_rows", 3_000),
     ("steps", 70_000),
 ];
 
@@ -91,6 +100,21 @@ fn every_loop_of_these_programs_is_cut() {
         let name = line.split_whitespace().next().unwrap_or_default();
         assert!(text.contains("_loop0_chunk"), "`{name}` has no loop in chunks");
     }
+}
+
+/// How many arrays the chunks of a loop have for themselves.
+fn copies_for_chunks(function: &str) -> usize {
+    let entry = "entry main [m][n] (a: [m][n]f64) (x: [n]f64) (ks: [m]i64) (ys: [m]f64) = vjp (\\(a, x) -> f a x ks) (a, x) ys";
+    let text = format!("def f [m][n] (a: [m][n]f64) (x: [n]f64) (ks: [m]i64): [m]f64 = {function}\n{entry}");
+    native(&program(&text), false, 2).c_text().expect("C").matches("cw_block *own_").count()
+}
+
+#[test]
+fn chunks_have_copies_only_of_what_others_add_to_at_the_same_places() {
+    // The vector is added to in every row.
+    assert_eq!(copies_for_chunks(r"map (\row -> f64.sum (map2 (*) row x)) a"), 1);
+    assert_eq!(copies_for_chunks(r"map2 (\row k -> row[k] * f64.sum row) a ks"), 0);
+    assert_eq!(copies_for_chunks(r"map2 (\k i -> f64.sum (map2 (*) a[k] a[i])) ks (iota m)"), 1);
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Printer<'_> {
         }
         self.state_depth();
         let work = format!("cw_saturated_times({bound}, {work})");
-        self.line(&format!("if (cw_parallel(ctx, {name}_chunk, &loop, chunks, {bound}, {work})) {}", self.leave("1")));
+        self.line(&format!("if (cw_run_loop(ctx, {name}_chunk, &loop, chunks, {bound}, {work})) {}", self.leave("1")));
         self.restore_depth();
         for (combine, total) in &parallel.totals {
             let (name, prim) = (self.name(*total), self.scalar_type(*total));

@@ -34,11 +34,7 @@ impl<'p> Emitter<'_, 'p> {
             let (open, result) = match self.value(init) {
                 Value::Array(_) => {
                     let array = self.make_unique(&name, init, &mut uses);
-                    // By a name of its own, under which it is only added to.
-                    let data = self.bind(&format!("{name}_sum"), Ty::Data(array.elem), array.data.clone());
-                    let open = Array { data, owner: Exp::Null, ..array.clone() };
-                    self.note_accumulator(&open);
-                    (Handle::Array(open), Value::Array(array))
+                    (Handle::Array(self.only_added_to(&name, &array)), Value::Array(array))
                 }
                 Value::Scalar(exp) => {
                     let ty = self.type_of(&exp);
@@ -78,6 +74,14 @@ impl<'p> Emitter<'_, 'p> {
         for (binder, value) in results.iter().zip(values) {
             self.set(binder.var, value);
         }
+    }
+
+    /// The array by a name of its own, under which it is only added to.
+    pub(super) fn only_added_to(&mut self, name: &str, array: &Array) -> Array {
+        let data = self.bind(&format!("{name}_sum"), Ty::Data(array.elem), array.data.clone());
+        let open = Array { data, owner: Exp::Null, ..array.clone() };
+        self.note_accumulator(&open);
+        open
     }
 
     pub(super) fn accumulate(&mut self, handle: &Atom, path: &[PathStep], value: &Atom) {

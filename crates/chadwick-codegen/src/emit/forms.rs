@@ -505,7 +505,15 @@ impl<'p> Emitter<'_, 'p> {
     ) {
         let mut uses = self.statement_uses(statement, deaths);
         let bounds = self.bounds_of(space);
-        let targets = self.targets(statement, dest, &mut uses);
+        let results = self.targets(statement, dest, &mut uses);
+        // Sums may be collected in any order.
+        let sums = matches!(simple_operator(op), Some((Some(Combine::Add), _)));
+        let mut targets = results.clone();
+        if sums {
+            for (binder, target) in statement.binders.iter().zip(&mut targets) {
+                *target = self.only_added_to(&self.var_name(binder.var), target);
+            }
+        }
         self.open_space(space, &bounds);
         self.release_roots(at_entry(deaths, 0));
         self.statements(body);
@@ -553,8 +561,8 @@ impl<'p> Emitter<'_, 'p> {
         given.iter().for_each(|value| self.release(value));
         let otherwise = self.close_branch();
         self.push(Stm::If { condition, then, otherwise });
-        self.close_space(space, Mark::Sequential, None);
-        for (binder, target) in statement.binders.iter().zip(targets) {
+        self.close_space(space, Mark::Sequential, sums.then(Vec::new));
+        for (binder, target) in statement.binders.iter().zip(results) {
             self.set(binder.var, Value::Array(target));
         }
     }
