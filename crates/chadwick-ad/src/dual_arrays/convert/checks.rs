@@ -218,13 +218,13 @@ impl Converter<'_, '_, '_> {
                 continue;
             }
             checks.places.insert(span);
+            checks.conditions.extend(range.given);
             if !seen.contains(&(range.low.clone(), range.high.clone(), extent.clone())) {
                 seen.push((range.low.clone(), range.high.clone(), extent.clone()));
                 let (low, high) = (self.bound_atom(&range.low), self.bound_atom(&range.high));
                 // Sums that wrap around are not in order.
                 let (zero, is) = (Atom::i64(0), CompareOp::LessEqual);
                 let tests = [(is, zero, low.clone()), (is, low, high.clone()), (CompareOp::Less, high, extent)];
-                checks.conditions.extend(range.given);
                 checks.conditions.extend(tests.map(|(op, left, right)| compare(self.context, op, left, right, span)));
             }
         }
