@@ -296,6 +296,88 @@ fn a_read_that_moves_out_of_an_empty_build_does_not_fail() {
     assert!(call(1).is_err());
 }
 
+/// What a program that differentiates `function` gives for three numbers, a place and a count, or what it says and where.
+fn outcomes(function: &str, place: i64, count: i64) -> [Result<Vec<f64>, String>; 3] {
+    let text = format!("entry f (xs: []f64) (k: i64) (n: i64) = vjp (\\xs -> {function}) xs 1");
+    let by_engine = by_dual_arrays(&text);
+    let options = NativeOptions { strict: true, quick: true, threads: 1 };
+    let native = by_engine.with_backend(Backend::Native(options)).unwrap_or_else(|error| panic!("{}", error.message()));
+    [source(&text), by_engine, native].map(|program| {
+        let result = program.function("f").and_then(|f| f.call(&[vec![1.0, 2.0, 3.0].into(), place.into(), count.into()]));
+        match result {
+            Ok(values) => Ok(values[0].as_slice::<f64>().expect("floats").to_vec()),
+            Err(error) => Err(format!("{}: {}", error.place().unwrap_or_default(), error.message())),
+        }
+    })
+}
+
+/// Also where a gradient does not need what the program reads.
+#[test]
+fn what_fails_in_the_program_fails_in_its_derivative_at_the_same_place() {
+    for (function, cases) in [
+        // Of a read that is not needed, one that is, and one that is needed for another.
+        ("xs[k]", &[(2, 0, true), (3, 0, false), (-1, 0, false)][..]),
+        ("xs[0] + 2 * xs[k]", &[(0, 0, true), (3, 0, false)]),
+        ("xs[k] * xs[k]", &[(1, 0, true), (3, 0, false)]),
+        ("xs[i64.f64 xs[k]]", &[(0, 0, true), (1, 0, true), (2, 0, false), (3, 0, false)]),
+        // In builds, where the bounds of the index are known, or not.
+        ("f64.sum (map (\\i -> xs[i + k]) (iota n))", &[(0, 3, true), (1, 2, true), (1, 3, false), (-1, 1, false), (9, 0, true)]),
+        ("f64.sum (map (\\i -> xs[n - 1 - i]) (iota n))", &[(0, 3, true), (0, 4, false)]),
+        (
+            "f64.sum (map (\\i -> xs[i * k]) (iota n))",
+            &[(1, 3, true), (2, 2, true), (2, 3, false), (-1, 1, true), (-1, 2, false)],
+        ),
+        ("f64.sum (map (\\i -> xs[i % k]) (iota n))", &[(3, 9, true), (4, 9, false), (4, 3, true)]),
+        ("f64.sum (map (\\i -> xs[i64.min i k]) (iota n))", &[(2, 9, true), (3, 3, true), (3, 4, false)]),
+        ("f64.sum (map (\\i -> xs[i64.f64 xs[i] + k]) (iota 3))", &[(-1, 0, true), (0, 0, false)]),
+        (
+            "f64.sum (map (\\i -> f64.sum (map (\\j -> xs[i + j]) (iota k))) (iota n))",
+            &[(2, 2, true), (3, 2, false), (0, 9, true), (9, 0, true)],
+        ),
+        ("f64.sum (map (\\i -> let ys = map (* 2) xs in ys[i + k]) (iota n))", &[(0, 3, true), (1, 3, false)]),
+        ("f64.sum (map (\\r -> r[k]) (replicate n xs))", &[(2, 3, true), (3, 3, false), (3, 0, true)]),
+        // In branches, of which one is taken.
+        ("f64.sum (map (\\i -> if i < 3 then xs[i] else 0) (iota n))", &[(0, 3, true), (0, 9, true)]),
+        ("f64.sum (map (\\i -> if i < k then xs[i] else 0) (iota n))", &[(3, 9, true), (4, 3, true), (4, 4, false)]),
+        ("if k > 3 then xs[k - 4] else xs[k]", &[(2, 0, true), (3, 0, false), (4, 0, true), (7, 0, false)]),
+        ("if xs[0] > 0 then xs[1] else xs[k]", &[(0, 0, true), (9, 0, true)]),
+        ("if xs[0] < 0 then xs[1] else xs[k]", &[(0, 0, true), (9, 0, false)]),
+        ("if xs[0] < 0 then xs[1] else xs[n / k]", &[(1, 2, true), (0, 2, false)]),
+        ("if xs[0] > 0 then xs[1] else xs[n / k]", &[(1, 2, true), (0, 2, true)]),
+        // In loops, of a bound that is known and of one that is not.
+        ("loop s = 0 for i < 3 do s + xs[i + k]", &[(0, 0, true), (1, 0, false)]),
+        ("loop s = xs[0] for i < n do s + xs[i]", &[(0, 0, true), (0, 3, true), (0, 4, false)]),
+        // Of slices, rows and updates.
+        ("f64.sum xs[k:n]", &[(1, 3, true), (1, 4, false), (2, 1, false)]),
+        ("f64.sum (replicate n xs)[k, 1:]", &[(0, 1, true), (1, 1, false)]),
+        ("f64.sum (copy xs with [k] = xs[n])", &[(0, 0, true), (3, 0, false), (0, 3, false)]),
+        // What the program checks itself.
+        ("assert (xs[0] > f64.i64 k) xs[1]", &[(0, 0, true), (1, 0, false)]),
+        ("if k > 0 then assert (k < 3) xs[k] else xs[1]", &[(0, 0, true), (2, 0, true), (3, 0, false)]),
+    ] {
+        for (place, count, succeeds) in cases {
+            let [wanted, found, native] = outcomes(function, *place, *count);
+            assert_eq!(wanted.is_ok(), *succeeds, "{function} at {place}, {count}: {wanted:?}");
+            assert_eq!((&found, &native), (&wanted, &wanted), "{function} at {place}, {count}");
+        }
+    }
+}
+
+#[test]
+fn what_fails_in_the_program_fails_in_derivatives_of_derivatives() {
+    let text = |at: &str| {
+        format!("entry f (xs: []f64) (k: i64) = vjp (\\xs -> vjp (\\xs -> xs[1] * xs[1] * xs[{at}]) xs 1) xs (map (* 2) xs)")
+    };
+    for at in ["k", "i64.f64 xs[0] + k - 1"] {
+        let [wanted, found] = [source(&text(at)), by_dual_arrays(&text(at))]
+            .map(|program| move |k: i64| program.function("f").and_then(|f| f.call(&[vec![1.0, 2.0, 3.0].into(), k.into()])));
+        assert_eq!(found(2).ok(), wanted(2).ok());
+        let said = |error: Option<chadwick::Error>| error.map(|error| (error.place(), error.message()));
+        assert!(wanted(3).is_err());
+        assert_eq!(said(found(3).err()), said(wanted(3).err()));
+    }
+}
+
 #[test]
 fn what_is_written_out_of_range_has_no_cotangent() {
     let dropped = "vjp (\\(vs: [3]f64) -> f64.sum (reduce_by_index (replicate 2 0) (+) 0 [0, 5, 1] vs)) [1, 2, 3] 1";
@@ -409,7 +491,7 @@ fn an_update_out_of_range_fails_where_it_is_made() {
     let call = |i: i64, n: i64| program.function("f").and_then(|f| f.call(&[vec![1.0, 2.0].into(), i.into(), n.into()]));
     assert!(call(1, 2).is_ok() && call(2, 0).is_ok());
     let message = call(2, 2).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(message.contains("out of bounds for an axis of length"), "{message}");
+    assert!(message.contains("index 2 out of bounds for size 2"), "{message}");
 }
 
 /// Each element has its own copy, and writes where the index says.

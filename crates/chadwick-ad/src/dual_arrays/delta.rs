@@ -53,6 +53,7 @@ pub(super) enum DeltaNode<A: Algebra> {
 
 /// The states of a fold, and what they come from.
 pub(super) struct FoldDelta<A: Algebra> {
+    pub step: Rc<Step>,
     pub reverse: ReverseStep,
     pub states: A::Array,
     pub init: Option<Rc<Delta<A>>>,
@@ -333,8 +334,8 @@ impl<A: Algebra> Algebra for Dual<A> {
         let arrays: Vec<DualArray<A>> = arrays.into_iter().map(|array| self.share(array)).collect();
         let all = self.primal.fold(states, step, init.primal, primals(arrays.clone()));
         let all = self.primal.share(all);
-        let fold =
-            FoldDelta { reverse: ReverseStep::of(step, self.primal.can_walk()), states: all.clone(), init: init.delta, arrays };
+        let (step, reverse) = (Rc::clone(step), ReverseStep::of(step, self.primal.can_walk()));
+        let fold = FoldDelta { step, reverse, states: all.clone(), init: init.delta, arrays };
         self.linear(all, Some(DeltaNode::Fold(Box::new(fold))))
     }
 

@@ -68,7 +68,7 @@ impl ReverseStep {
     ) -> (A::Array, Vec<A::Array>) {
         let count = fold.arrays.first().and_then(|array| algebra.shape(&array.primal).first().cloned()).unwrap_or(Atom::i64(0));
         let Some((states, rest)) = shape.split_first() else { return (cotangent, Vec::new()) };
-        let was_forward = self.step.is_backward;
+        let was_forward = !fold.step.is_backward;
         let last = algebra.extent(&count);
         let (first, end) = if was_forward { (algebra.integer(0), last) } else { (last, algebra.integer(0)) };
         let cotangent = algebra.share(cotangent);

@@ -85,6 +85,7 @@ impl Derived {
             inputs.push(converter.input(param, span)?);
         }
         let results = converter.block(&lambda.body, span)?;
+        converter.check(&lambda.body, span);
         // By now all is known about sizes.
         let named = |tree: &Tree| with_extents(tree, &|extent| converter.sizes.canonical(extent));
         let bindings = converter.lets.iter().map(|(name, tree)| (*name, named(tree))).collect();

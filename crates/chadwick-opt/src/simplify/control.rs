@@ -149,11 +149,15 @@ impl Simplify {
                 if empty && then.results == [Atom::bool(false)] && otherwise.results == [Atom::bool(true)] {
                     return self.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![condition]);
                 }
+                // A branch that gives a constant may still assert something.
+                let nothing = |block: &Block| block.statements.is_empty();
                 match (then.results.as_slice(), otherwise.results.as_slice()) {
-                    ([Atom::Const(Const::Bool(value))], [_]) if is_cheap(&otherwise) => {
+                    ([Atom::Const(Const::Bool(value))], [_]) if nothing(&then) && is_cheap(&otherwise) => {
                         self.logical(condition, *value, !value, otherwise)
                     }
-                    ([_], [Atom::Const(Const::Bool(value))]) if is_cheap(&then) => self.logical(condition, *value, *value, then),
+                    ([_], [Atom::Const(Const::Bool(value))]) if nothing(&otherwise) && is_cheap(&then) => {
+                        self.logical(condition, *value, *value, then)
+                    }
                     _ if self.hints == Hints::Drop => self.chosen_literals(condition, then, otherwise, span),
                     _ => Step::Op(Op::If { condition, then, otherwise }),
                 }

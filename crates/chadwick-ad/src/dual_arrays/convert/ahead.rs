@@ -123,7 +123,7 @@ fn element(ty: &Type) -> Option<Prim> {
 }
 
 /// The statements of a block that some results need, and others that are wanted anyway, with what they need.
-fn needed(block: &Block, results: &[Atom], anyway: impl Fn(&Statement) -> bool) -> Vec<Statement> {
+pub(super) fn needed(block: &Block, results: &[Atom], anyway: impl Fn(&Statement) -> bool) -> Vec<Statement> {
     let var = |atom: &Atom| if let Atom::Var(var) = atom { Some(*var) } else { None };
     let mut wanted: FxHashSet<Var> = results.iter().filter_map(var).collect();
     let mut kept = Vec::new();

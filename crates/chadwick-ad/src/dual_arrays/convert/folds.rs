@@ -184,7 +184,8 @@ impl Converter<'_, '_, '_> {
             return self.refuse(span, "a loop that carries nothing and collects values, and whose bound is not a constant");
         }
         if carry.is_empty() {
-            self.checks(at.var, &numbers, &lambda.body, &count, span)?;
+            // Only what it checks is left of it.
+            self.note_check(None);
             return Some(parts.counted.then(|| integer(count)).into_iter().collect());
         }
         let rest = self.without_plain_states(&lambda, parts, &count, span)?;
@@ -196,18 +197,6 @@ impl Converter<'_, '_, '_> {
         let mut folded = made.carried.parts(self.names, &last).into_iter();
         let states: Vec<Tree> = rest.last.into_iter().map(|last| last.or_else(|| folded.next())).collect::<Option<_>>()?;
         Some(states.into_iter().chain(trips).chain(made.emitted).collect())
-    }
-
-    /// A loop that carries nothing: only what it checks is left of it.
-    fn checks(&mut self, at: Var, numbers: &Tree, body: &Block, count: &Atom, span: Span) -> Option<()> {
-        let number = index(Rc::clone(numbers), vec![index_var(self.names.fresh())], Reads::InRange);
-        self.terms.insert(at, number);
-        let around = std::mem::take(&mut self.lets);
-        self.around.push(count.clone());
-        let results = self.block(body, span);
-        self.around.pop();
-        self.lets = around;
-        results.map(|_| ())
     }
 
     /// All states of a fold whose step is a block over these variables, and the arrays of what the block gives beside the next state.
@@ -230,6 +219,9 @@ impl Converter<'_, '_, '_> {
             let name = self.names.fresh();
             let variable = var(name, array.prim, array.shape.get(1..)?.to_vec());
             self.terms.insert(*var_of_row, Rc::clone(&variable));
+            if let (Term::Iota, Some(count)) = (&array.term, array.shape.first()) {
+                self.note_index(name, count);
+            }
             row_variables.push((name, variable));
         }
         let around = std::mem::take(&mut self.lets);

@@ -4,6 +4,7 @@
 //! them are all sizes. What has no place in a language of static shapes is refused, with its place in the program.
 
 mod ahead;
+mod checks;
 mod closing;
 mod folds;
 mod views;
@@ -17,10 +18,11 @@ use super::term::{
 use crate::context::Context;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op,
-    Prim, PrimError, PrimOp, Statement, Type, UnaryOp, Var,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, FunctionId, Lambda, Loop, LoopForm, Op, Prim, PrimOp,
+    Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::Span;
+use checks::{Checks, failure_message};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -42,6 +44,7 @@ pub(super) struct Converter<'c, 'p, 'n> {
     is_step: bool,
     /// The functions that are being written out.
     open: Vec<FunctionId>,
+    checks: Checks,
     /// How often this is written out because of loops.
     unrolled: i64,
     /// How many statements were written out because of loops and calls.
@@ -70,6 +73,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             conditional: false,
             is_step: false,
             open,
+            checks: Checks::default(),
             unrolled: 1,
             written: 0,
         }
@@ -174,16 +178,13 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     }
 
     /// The second operand of what may fail, which is checked ahead and may be used also where nobody wants the result. In a branch nobody
-    /// knows whether it is wanted, so there it is not checked.
+    /// knows whether it is wanted, so there it is only noted.
     fn checked_operand(&mut self, op: PrimOp, operand: &Atom, span: Span) -> Atom {
         let (operand, fails) = guarded_ahead(self.context, op, operand, span);
-        if !self.conditional {
-            let holds = self.context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![fails], span);
-            let error = match op {
-                PrimOp::Binary(BinaryOp::Pow, _) => PrimError::NegativeExponent,
-                _ => PrimError::DivisionByZero,
-            };
-            self.require(holds, vec![MessagePart::Text(error.to_string())], span);
+        let holds = self.context.prim(PrimOp::Unary(UnaryOp::Not, Prim::Bool), vec![fails], span);
+        match self.conditional {
+            true => self.note_operation(Some(holds), span),
+            false => self.require(holds, failure_message(op), span),
         }
         operand
     }
@@ -220,6 +221,7 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     fn bound(&mut self, tree: Tree) -> Tree {
         let name = self.names.fresh();
         let variable = var_like(name, &tree);
+        self.note_binding(name, &tree);
         self.lets.push((name, tree));
         variable
     }
@@ -263,10 +265,28 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             }
             Op::Prim(op, args) => {
                 let mut operands = self.atoms(args, span)?;
+                if !cannot_fail(*op, args) {
+                    self.note_operation(None, span);
+                }
                 if let (true, [_, operand]) = (self.conditional && !cannot_fail(*op, args), operands.as_mut_slice()) {
                     *operand = guarded(*op, Rc::clone(operand));
                 }
                 elementwise(Elementwise::Prim(*op), operands)
+            }
+            Op::Assert { condition, message } if is_plain && !self.conditional => {
+                self.require(condition.clone(), message.clone(), span);
+                return Some(());
+            }
+            // Nothing is made there, so all that it can do is to fail.
+            op if statement.binders.is_empty() => {
+                let holds = match op {
+                    Op::If { condition, then, .. } if then.statements.is_empty() && self.is_plain_atom(Some(condition)) => {
+                        Some(condition.clone())
+                    }
+                    _ => None,
+                };
+                self.note_check(holds);
+                return Some(());
             }
             Op::If { condition, then, otherwise } => {
                 let trees = self.selection(condition, then, otherwise, span)?;
@@ -310,13 +330,10 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
             }
             Op::Slice { array, dims } => self.slice(array, dims, span)?,
             Op::Update { array, dims, value } => self.update(array, dims, value, span)?,
-            Op::Assert { condition, message } if is_plain && !self.conditional => {
-                self.require(condition.clone(), message.clone(), span);
-                return Some(());
-            }
             Op::ArrayLiteral { elements, .. } if !elements.is_empty() => stack(self.atoms(elements, span)?),
             Op::Index { array, indices } => {
                 let (array, indices) = (self.atom(array, span)?, self.atoms(indices, span)?);
+                self.note_access(&array, &indices, span);
                 index(array, indices, self.reads())
             }
             Op::Transpose { array, permutation } => transpose(permutation, self.atom(array, span)?),
@@ -445,8 +462,9 @@ impl<'c, 'p, 'n> Converter<'c, 'p, 'n> {
     fn build(&mut self, space: &[Axis], body: &Block, span: Span) -> Option<Vec<Tree>> {
         let mut axes = Vec::new();
         for axis in space {
-            let name = self.names.fresh();
-            axes.push((name, self.extent(&axis.size, span)?));
+            let (name, count) = (self.names.fresh(), self.extent(&axis.size, span)?);
+            self.note_index(name, &count);
+            axes.push((name, count));
             self.terms.insert(axis.var, index_var(name));
         }
         let around = std::mem::take(&mut self.lets);
@@ -581,7 +599,6 @@ fn outside(op: &Op) -> &'static str {
         Op::ArrayLiteral { .. } => "an empty array literal inside a parallel form",
         Op::Construct { .. } | Op::Match { .. } => "a sum type",
         Op::Closure(_) | Op::Apply { .. } => "a function that is a value",
-        Op::Assert { .. } => "a check in a branch, or of what is computed from the inputs",
         Op::Trace { .. } => "a trace",
         Op::Custom(_) => "a function with a derivative of its own",
         Op::WithAccumulators { .. } | Op::Accumulate { .. } => "an accumulation",

@@ -1,10 +1,10 @@
 //! Slices, which are gathers, and updates and scatters to different places, which overwrite a part of an array.
 
 use super::super::term::{
-    Elementwise, IndexFunction, Name, Reads, Shape, Tree, elementwise, gather, index, index_var, iota, overwrite,
+    Elementwise, IndexFunction, Name, Reads, Shape, Tree, elementwise, gather, index, index_var, overwrite,
 };
 use super::Converter;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, Const, MessagePart, Op, Prim, PrimOp, SliceDim, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Block, CompareOp, MessagePart, Op, Prim, PrimOp, SliceDim, Var};
 use chadwick_source::Span;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -42,6 +42,7 @@ pub(super) fn are_distinct(space: &[Axis], rank: usize, body: &Block) -> bool {
 impl Converter<'_, '_, '_> {
     pub(super) fn slice(&mut self, array: &Atom, dims: &[SliceDim], span: Span) -> Option<Tree> {
         let base = self.atom(array, span)?;
+        self.note_accesses(&base, dims, span)?;
         let (function, mut shape) = self.places(dims, span)?;
         shape.extend(base.shape.iter().skip(dims.len()).cloned());
         Some(gather(shape, base, function, self.reads()))
@@ -75,80 +76,25 @@ impl Converter<'_, '_, '_> {
     pub(super) fn update(&mut self, array: &Atom, dims: &[SliceDim], value: &Atom, span: Span) -> Option<Tree> {
         let (old, new) = (self.atom(array, span)?, self.atom(value, span)?);
         let is_total = self.conditional;
-        let (mut at, _) = self.places(dims, span)?;
-        if !is_total {
-            for ((dim, extent), place) in dims.iter().zip(&old.shape).zip(&mut at.indices) {
-                if self.is_known_ahead(dim) {
-                    self.require_dim_in_range(dim, extent, span)?;
-                    continue;
-                }
-                if matches!(dim, SliceDim::Range { .. }) {
-                    return self.refuse(span, "an update of a range that is computed from the inputs or inside a parallel form");
-                }
-                if self.is_step {
-                    return self.refuse(span, "an update at a place that changes in a fold, which keeps all its states");
-                }
-                *place = self.checked(place, extent);
+        self.note_accesses(&old, dims, span)?;
+        for dim in dims.iter().filter(|dim| !is_total && !self.is_known_ahead(dim)).collect::<Vec<_>>() {
+            if matches!(dim, SliceDim::Range { .. }) {
+                return self.refuse(span, "an update of a range that is computed from the inputs or inside a parallel form");
+            }
+            if self.is_step {
+                return self.refuse(span, "an update at a place that changes in a fold, which keeps all its states");
             }
         }
+        let (at, _) = self.places(dims, span)?;
         Some(overwrite(old, at, new, is_total))
     }
 
-    /// Whether a place depends on no input and on no index, so that it can be checked before anything is computed.
+    /// Whether a place depends on no input and on no index, so that it is the same for all iterations.
     fn is_known_ahead(&self, dim: &SliceDim) -> bool {
         match dim {
             SliceDim::Index(place) => self.is_plain_atom(Some(place)),
             SliceDim::Range { start, count, stride } => [start, count, stride].iter().all(|atom| self.is_plain_atom(Some(atom))),
         }
-    }
-
-    /// The same place, which is read from `0, 1, ..`: that fails as a read there would.
-    fn checked(&mut self, place: &Tree, extent: &Atom) -> Tree {
-        let all = self.bound(iota(extent.clone()));
-        index(all, vec![Rc::clone(place)], self.reads())
-    }
-
-    fn require_dim_in_range(&mut self, dim: &SliceDim, extent: &Atom, span: Span) -> Option<()> {
-        match dim {
-            SliceDim::Index(place) => self.require_in_range(place, extent, span),
-            SliceDim::Range { start, count, stride: Atom::Const(Const::I64(stride)) } if *stride != 0 => {
-                self.require_range_in_range(start, count, *stride, extent, span)
-            }
-            SliceDim::Range { .. } => self.refuse(span, "an update with a stride that is not a constant"),
-        }
-    }
-
-    fn require_in_range(&mut self, place: &Atom, extent: &Atom, span: Span) -> Option<()> {
-        let compare = |op, left, right| (PrimOp::Compare(op, Prim::I64), vec![left, right]);
-        let (low, high) =
-            (compare(CompareOp::LessEqual, Atom::i64(0), place.clone()), compare(CompareOp::Less, place.clone(), extent.clone()));
-        let [low, high] = [low, high].map(|(op, args)| self.context.prim(op, args, span));
-        let inside = self.context.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![low, high], span);
-        let message = vec![
-            MessagePart::Text(String::from("index ")),
-            MessagePart::Value(place.clone()),
-            MessagePart::Text(String::from(" is out of bounds for an axis of length ")),
-            MessagePart::Value(extent.clone()),
-        ];
-        self.require(inside, message, span);
-        Some(())
-    }
-
-    /// The first and the last place, if there is any.
-    fn require_range_in_range(&mut self, start: &Atom, count: &Atom, stride: i64, extent: &Atom, span: Span) -> Option<()> {
-        // Of no elements, any place will do.
-        let is_empty = self.context.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![count.clone(), Atom::i64(0)], span);
-        let steps = self.context.i64_op(BinaryOp::Sub, count.clone(), Atom::i64(1), span);
-        let way = self.context.i64_op(BinaryOp::Mul, steps, Atom::i64(stride), span);
-        let last = self.context.i64_op(BinaryOp::Add, start.clone(), way, span);
-        for place in [start.clone(), last] {
-            let block = |atom: Atom| Block { statements: Vec::new(), results: vec![atom] };
-            let op = Op::If { condition: is_empty.clone(), then: block(Atom::i64(0)), otherwise: block(place) };
-            let place = self.context.emit_one(op, span);
-            let room = self.context.i64_op(BinaryOp::Max, extent.clone(), Atom::i64(1), span);
-            self.require_in_range(&place, &room, span)?;
-        }
-        Some(())
     }
 
     /// A scatter to different places overwrites them; what is out of range is left out.

@@ -1,17 +1,17 @@
 //! What holds of every `Delta`: the reverse pass is the transpose of what it says about tangents, shares are numbered inside out, and a
 //! symbolic one mentions primal values by variables.
 
-use super::super::algebra::{Algebra, known};
-use super::super::delta::{Delta, DeltaNode, Dual};
+use super::super::algebra::{Algebra, extents, known};
+use super::super::delta::{Delta, DeltaNode, Dual, DualArray, FoldDelta};
 use super::super::plain::{Array, Plain};
 use super::super::program::Program;
 use super::super::reverse::{ReversePass, Sharing};
 use super::super::staged::Staged;
-use super::super::term::{Elementwise, Reads, Term, Tree, parts};
+use super::super::term::{Elementwise, Reads, Term, Tree, parts, var_like};
 use super::generate::program;
-use super::near;
 use super::random::{programs, random_array, random_inputs};
-use chadwick_core::{Atom, BinaryOp, PrimOp, UnaryOp};
+use super::{near, vector};
+use chadwick_core::{Atom, BinaryOp, Prim, PrimOp, UnaryOp};
 use chadwick_generate::Random;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(super) fn inner_deltas<A: Algebra>(delta: &Delta<A>) -> Vec<&Rc<Delta<A>>> {
     }
 }
 
-/// What a `Delta` says about tangents (`eval0` of section 4.1.3), and which constructors it met. Folds are left out.
+/// What a `Delta` says about tangents (`eval0` of section 4.1.3), and which constructors it met.
 struct Forward<'p> {
     plain: &'p Plain,
     directions: &'p [Array],
@@ -40,66 +40,99 @@ struct Forward<'p> {
 }
 
 impl Forward<'_> {
-    fn optional(&mut self, delta: Option<&Rc<Delta<Plain>>>, prim: chadwick_core::Prim, shape: &[Atom]) -> Option<Array> {
+    fn optional(&mut self, delta: Option<&Rc<Delta<Plain>>>, prim: Prim, shape: &[Atom]) -> Array {
         match delta {
             Some(delta) => self.tangent(delta),
-            None => Some(self.plain.zeros(prim, shape)),
+            None => self.plain.zeros(prim, shape),
         }
     }
 
-    /// Nothing if there is a fold.
-    fn tangent(&mut self, delta: &Delta<Plain>) -> Option<Array> {
+    fn tangent(&mut self, delta: &Delta<Plain>) -> Array {
         let plain = self.plain;
         let (name, tangent) = match &delta.node {
             DeltaNode::Input(number) => ("input", self.directions[*number].clone()),
             DeltaNode::Share(number, inner) => match self.shared.get(number) {
-                Some(known) => return Some(known.clone()),
+                Some(known) => return known.clone(),
                 None => {
-                    let tangent = self.tangent(inner)?;
+                    let tangent = self.tangent(inner);
                     self.shared.insert(*number, tangent.clone());
                     ("share", tangent)
                 }
             },
             DeltaNode::Add(left, right) => {
-                let (left, right) = (self.tangent(left)?, self.tangent(right)?);
+                let (left, right) = (self.tangent(left), self.tangent(right));
                 ("add", plain.add(left, right))
             }
-            DeltaNode::Scale(factor, inner) => ("scale", plain.binary(BinaryOp::Scale, self.tangent(inner)?, factor.clone())),
+            DeltaNode::Scale(factor, inner) => ("scale", plain.binary(BinaryOp::Scale, self.tangent(inner), factor.clone())),
             DeltaNode::Negate(inner) => {
                 let op = Elementwise::Prim(PrimOp::Unary(UnaryOp::Negate, delta.prim));
-                ("negate", plain.elementwise(op, vec![self.tangent(inner)?]))
+                ("negate", plain.elementwise(op, vec![self.tangent(inner)]))
             }
             DeltaNode::Convert(inner) => {
                 let op = Elementwise::Prim(PrimOp::Convert { from: inner.prim, to: delta.prim });
-                ("convert", plain.elementwise(op, vec![self.tangent(inner)?]))
+                ("convert", plain.elementwise(op, vec![self.tangent(inner)]))
             }
             DeltaNode::Where(condition, holds, inner) => {
-                let (inner, zero) = (self.tangent(inner)?, plain.zeros(delta.prim, &delta.shape));
+                let (inner, zero) = (self.tangent(inner), plain.zeros(delta.prim, &delta.shape));
                 let [then, otherwise] = if *holds { [inner, zero] } else { [zero, inner] };
                 ("where", plain.elementwise(Elementwise::Select, vec![condition.clone(), then, otherwise]))
             }
-            DeltaNode::Index(inner, indices, _) => ("index", plain.index(self.tangent(inner)?, indices.clone(), &Reads::OrZero)),
+            DeltaNode::Index(inner, indices, _) => ("index", plain.index(self.tangent(inner), indices.clone(), &Reads::OrZero)),
             DeltaNode::Gather(inner, function) => {
-                ("gather", plain.gather(&delta.shape, self.tangent(inner)?, function, &Reads::OrZero))
+                ("gather", plain.gather(&delta.shape, self.tangent(inner), function, &Reads::OrZero))
             }
-            DeltaNode::Scatter(inner, function) => ("scatter", plain.scatter(&delta.shape, self.tangent(inner)?, function)),
+            DeltaNode::Scatter(inner, function) => ("scatter", plain.scatter(&delta.shape, self.tangent(inner), function)),
             DeltaNode::Overwrite { base, at, value, shape, .. } => {
-                let base = self.optional(base.as_ref(), delta.prim, &delta.shape)?;
-                let value = self.optional(value.as_ref(), delta.prim, shape)?;
+                let base = self.optional(base.as_ref(), delta.prim, &delta.shape);
+                let value = self.optional(value.as_ref(), delta.prim, shape);
                 ("overwrite", plain.overwrite(base, at, value, true))
             }
-            DeltaNode::SumOuter(inner) => ("sum", plain.sum_outer(self.tangent(inner)?)),
-            DeltaNode::Replicate(inner) => ("replicate", plain.replicate(&delta.shape[0], self.tangent(inner)?)),
+            DeltaNode::SumOuter(inner) => ("sum", plain.sum_outer(self.tangent(inner))),
+            DeltaNode::Replicate(inner) => ("replicate", plain.replicate(&delta.shape[0], self.tangent(inner))),
             DeltaNode::Stack(rows) => {
                 let row = |row: &Option<Rc<Delta<Plain>>>| self.optional(row.as_ref(), delta.prim, &delta.shape[1..]);
-                ("stack", plain.stack(rows.iter().map(row).collect::<Option<_>>()?))
+                ("stack", plain.stack(rows.iter().map(row).collect()))
             }
-            DeltaNode::Transpose(permutation, inner) => ("transpose", plain.transpose(permutation, self.tangent(inner)?)),
-            DeltaNode::Reshape(inner) => ("reshape", plain.reshape(&delta.shape, self.tangent(inner)?)),
-            DeltaNode::Fold(_) => return None,
+            DeltaNode::Transpose(permutation, inner) => ("transpose", plain.transpose(permutation, self.tangent(inner))),
+            DeltaNode::Reshape(inner) => ("reshape", plain.reshape(&delta.shape, self.tangent(inner))),
+            DeltaNode::Fold(fold) => ("fold", self.fold(fold, delta)),
         };
         self.met.insert(name);
-        Some(tangent)
+        tangent
+    }
+
+    /// The tangents of all states: each step has a `Delta` of its own, over the state before it and its rows.
+    fn fold(&mut self, fold: &FoldDelta<Plain>, delta: &Delta<Plain>) -> Array {
+        let (plain, step) = (self.plain, &fold.step);
+        let of_array = |array: &DualArray<Plain>| {
+            self.optional(array.delta.as_ref(), plain.prim(&array.primal), &plain.shape(&array.primal))
+        };
+        let of_arrays: Vec<Array> = fold.arrays.iter().map(of_array).collect();
+        let mut found = vec![self.optional(fold.init.as_ref(), delta.prim, &delta.shape[1..])];
+        let inputs = [vec![(step.state, var_like(step.state, &step.body))], step.rows.clone()].concat();
+        let results = vec![Rc::clone(&step.body)];
+        let program = Program { names: step.names.clone(), inputs, bindings: Vec::new(), results };
+        let count = known(&delta.shape[0]).expect("a number") - 1;
+        let at = |array: &Array, place: usize| plain.index(array.clone(), vec![plain.integer(place as i64)], &Reads::InRange);
+        for number in 0..count {
+            let (row, before) = if step.is_backward { (count - 1 - number, count - number) } else { (number, number) };
+            let dual = Dual::over(plain.clone());
+            let mut named = vec![dual.input(0, at(&fold.states, before))];
+            for (place, array) in fold.arrays.iter().enumerate() {
+                let primal = at(&array.primal, row);
+                named.push(if array.delta.is_some() { dual.input(place + 1, primal) } else { dual.plain(primal) });
+            }
+            let rows = of_arrays.iter().map(|array| at(array, row));
+            let directions: Vec<Array> = found.last().cloned().into_iter().chain(rows).collect();
+            let mut inner = Forward { plain, directions: &directions, shared: FxHashMap::default(), met: BTreeSet::new() };
+            let next = program.run(&dual, &named).remove(0).delta;
+            found.push(inner.optional(next.as_ref(), delta.prim, &delta.shape[1..]));
+            self.met.extend(inner.met);
+        }
+        if step.is_backward {
+            found.reverse();
+        }
+        plain.stack(found)
     }
 }
 
@@ -122,7 +155,7 @@ fn the_reverse_pass_is_the_transpose_of_the_forward_one() {
             let Some(delta) = program.run(&dual, &named).remove(0).delta else { continue };
             let mut forward =
                 Forward { plain: &plain, directions: &directions, shared: FxHashMap::default(), met: BTreeSet::new() };
-            let Some(tangent) = forward.tangent(&delta) else { continue };
+            let tangent = forward.tangent(&delta);
             met.extend(forward.met);
             compared += 1;
             let dot = |left: &Array, right: &Array| {
@@ -150,6 +183,7 @@ fn the_reverse_pass_is_the_transpose_of_the_forward_one() {
         "stack",
         "transpose",
         "reshape",
+        "fold",
     ]);
     assert!(met.is_superset(&all), "not met: {:?}", all.difference(&met));
 }
@@ -226,7 +260,25 @@ fn sharing_cotangents_everywhere_binds_more_and_changes_nothing() {
     assert!(more > programs() / 4, "only {more} programs differ");
 }
 
-/// The shape of a `Delta` is there when it is made, so asking for it costs nothing, however deep it is.
+/// Who looked into a `Delta` for its shape would have no stack for that, and look at 5 * 10⁹ nodes.
+#[test]
+fn the_shape_of_a_delta_takes_no_look_inside() {
+    let chain = || {
+        let dual = Dual::over(Plain::default());
+        let negate = Elementwise::Prim(PrimOp::Unary(UnaryOp::Negate, Prim::F64));
+        let mut array = dual.input(0, vector(&[1.0, 2.0]));
+        for _ in 0..100_000 {
+            array = dual.elementwise(negate, vec![array]);
+            let shape = array.delta.as_ref().map(|delta| delta.shape.clone());
+            assert_eq!(shape, Some(extents(&[2])));
+        }
+        // To drop it is to go inside.
+        std::mem::forget(array);
+    };
+    let small = std::thread::Builder::new().stack_size(256 << 10).spawn(chain).expect("a thread");
+    small.join().expect("no stack is needed");
+}
+
 #[test]
 fn every_delta_has_the_shape_of_its_array() {
     for seed in 0..programs().min(300) {

@@ -8,8 +8,9 @@ use super::super::reverse::Sharing;
 use super::super::staged::Staged;
 use super::super::term::{Elementwise, Reads, Tree};
 use super::delta::inner_deltas;
-use super::{CHECKED, assert_reads, counted, floats, run, vector};
+use super::{CHECKED, assert_reads, counted, floats, near, run, vector};
 use chadwick_core::{BinaryOp, Prim, PrimOp, UnaryOp};
+use chadwick_generate::Random;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -337,4 +338,44 @@ fn the_gradient_of_an_indexed_dot_product_is_linear() {
     };
     assert_eq!(work(2000) - work(1000), work(3000) - work(2000));
     assert!(work(1000) <= 8 * 1000, "{}", work(1000));
+}
+
+/// The sum of products of elements of one array, each read at its place and at the mirrored one, in builds over its axes in some order.
+fn mirrored(shape: &[usize], order: &[usize]) -> Program {
+    fn over(staged: &Staged, array: &Tree, shape: &[usize], order: &[usize], indices: &mut Vec<Option<Tree>>) -> Tree {
+        let Some((axis, rest)) = order.split_first() else {
+            let place: Vec<Tree> = indices.iter().flatten().cloned().collect();
+            let last = |extent: &usize| staged.integer(*extent as i64 - 1);
+            let mirror = shape.iter().zip(&place).map(|(extent, index)| staged.sub(last(extent), Rc::clone(index))).collect();
+            let [left, right] = [place.clone(), mirror].map(|place| staged.index(Rc::clone(array), place, &CHECKED));
+            return staged.mul(left, right);
+        };
+        let all = staged.build(shape[*axis], &mut |index| {
+            indices[*axis] = Some(index);
+            over(staged, array, shape, rest, indices)
+        });
+        staged.sum_outer(all)
+    }
+    Program::stage(&[shape], |staged, inputs| vec![over(staged, &inputs[0], shape, order, &mut vec![None; shape.len()])])
+}
+
+/// A one-hot array for each element that is read would be quadratic.
+#[test]
+fn the_gradient_of_elements_that_are_read_in_builds_is_linear() {
+    let mut random = Random::new(81);
+    for _ in 0..60 {
+        let rank = 1 + random.below(3);
+        let shape: Vec<usize> = (0..rank).map(|_| 1 + random.below([400, 30, 9][rank - 1])).collect();
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.rotate_left(random.below(rank));
+        let program = mirrored(&shape, &order);
+        let gradient = program.without_builds().simplified().gradient().simplified();
+        let elements: usize = shape.iter().product();
+        let numbers: Vec<f64> = (0..elements).map(|_| random.real()).collect();
+        let plain = Plain::default();
+        let results = gradient.run(&plain, &[floats(&shape, &numbers), floats(&[], &[1.0])]);
+        let wanted: Vec<f64> = numbers.iter().rev().map(|mirror| 2.0 * mirror).collect();
+        assert!(near(&results[1].as_floats(), &wanted), "{shape:?}");
+        assert!(plain.work() <= 30 * elements as u64 + 100, "{shape:?} in order {order:?}: {}", plain.work());
+    }
 }
