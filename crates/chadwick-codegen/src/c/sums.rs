@@ -327,7 +327,7 @@ fn add_array(elem: Elem, rank: usize, to: &str, from: &str, layouts: &Layouts) -
         Elem::Sum(id) if layouts.counted(&Ty::Sum(id)) => {
             format!("copy_{}(ctx, ({ty} *)(copy + 1), {to}.data, count);", name(id, layouts))
         }
-        _ => format!("memcpy(copy + 1, {to}.data, (size_t)count * sizeof({ty}));"),
+        _ => format!("if (count > 0) memcpy(copy + 1, {to}.data, (size_t)count * sizeof({ty}));"),
     };
     let _ = write!(
         text,
