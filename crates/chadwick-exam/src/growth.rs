@@ -2,8 +2,10 @@
 
 use crate::families::Family;
 use crate::marks::Refusal;
+use crate::timed;
 use chadwick::compile::Engine;
 use chadwick::{Backend, Counters, Program, Value};
+use std::time::Duration;
 
 /// Work at three sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +53,34 @@ impl Cost {
 
 /// What a family costs on an engine.
 pub fn growth(engine: Engine, family: &Family) -> Result<Cost, Refusal> {
+    let (cost, _) = answers(family, &[engine]).swap_remove(0);
+    cost
+}
+
+/// What a family costs on each engine, and how long it takes to know.
+pub(crate) fn answers(family: &Family, engines: &[Engine]) -> Vec<(Result<Cost, Refusal>, Duration)> {
     let refusal = |error: chadwick::Error| Refusal::new(family.name, &error);
-    let mut cost = Cost { primal: [0; 3], gradient: [0; 3] };
+    let start = Cost { primal: [0; 3], gradient: [0; 3] };
+    let mut all: Vec<(Result<Cost, Refusal>, Duration)> = vec![(Ok(start), Duration::ZERO); engines.len()];
     for (at, size) in family.sizes.iter().enumerate() {
         let (source, args) = (family.program)(*size);
-        let program =
-            Program::from_source(&source).and_then(|program| program.with_backend(Backend::Interpreter)).map_err(refusal)?;
-        cost.primal[at] = work_of(&program, "primal", &args).map_err(refusal)?;
-        let program = program.with_engine(engine).map_err(refusal)?;
-        cost.gradient[at] = work_of(&program, "gradient", &args).map_err(refusal)?;
+        let plain = Program::from_source(&source).and_then(|program| program.with_backend(Backend::Interpreter));
+        let plain = plain.and_then(|program| Ok((work_of(&program, "primal", &args)?, program)));
+        for (engine, (cost, total)) in engines.iter().zip(&mut all) {
+            let gradient = || -> chadwick::Result<(u64, u64)> {
+                let (primal, program) = plain.as_ref().map_err(chadwick::Error::clone)?;
+                Ok((*primal, work_of(&program.with_engine(*engine)?, "gradient", &args)?))
+            };
+            let Ok(known) = cost else { continue };
+            let (found, duration) = timed(gradient);
+            *total += duration;
+            match found {
+                Ok((primal, gradient)) => (known.primal[at], known.gradient[at]) = (primal, gradient),
+                Err(error) => *cost = Err(refusal(error)),
+            }
+        }
     }
-    Ok(cost)
+    all
 }
 
 /// The work of one call on the interpreter.

@@ -12,11 +12,11 @@ pub use engines::{Description, describe};
 pub use families::{FAMILIES, Family};
 pub use growth::{Cost, Factor, growth, work_of};
 pub use marks::{Marks, Refusal};
-pub use random::random_programs;
-pub use worked::{Examples, WORKED, Worked, worked_examples};
+pub use worked::{WORKED, Worked};
 
 use chadwick::compile::Engine;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,11 @@ pub struct Result {
 }
 
 impl Result {
+    fn new(engine: Engine) -> Result {
+        let (worked, random, growth) = Default::default();
+        Result { engine, worked, random, growth }
+    }
+
     /// Whether all answers are right and the work is what the paper claims.
     pub fn passed(&self) -> bool {
         let description = describe(self.engine);
@@ -53,7 +58,7 @@ impl Result {
     }
 }
 
-/// A part of the exam that an engine has behind it.
+/// A part of the exam that an engine has behind it; of random programs, those so far.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'m> {
     Worked(&'m Marks),
@@ -64,40 +69,79 @@ pub enum Part<'m> {
 /// Hears which part an engine has behind it, and how long that took.
 pub type Listener<'l> = dyn Fn(Engine, Part, Duration) + Sync + 'l;
 
-/// Examines engines on all cores; `heard` is told of each part as it is finished.
+/// After how many random programs the listener hears of them.
+const REPORTED: usize = 100;
+
+/// Examines engines on all cores; `heard` is told of each part as it is finished. A program is read once and then given to all engines: most
+/// of the time would go into reading it.
 pub fn examine(engines: &[Engine], extent: Extent, heard: &Listener) -> Vec<Result> {
-    let waiting = Mutex::new(engines.iter().copied().enumerate());
-    let results = Mutex::new(Vec::new());
+    let mut results: Vec<Result> = engines.iter().map(|engine| Result::new(*engine)).collect();
+
+    let mut durations = vec![Duration::ZERO; engines.len()];
+    let answers = on_all_cores(WORKED, |example| worked::answers(example, engines));
+    for (example, answers) in WORKED.iter().zip(answers) {
+        for ((result, total), (outcome, duration)) in results.iter_mut().zip(&mut durations).zip(answers) {
+            result.worked.add(example.name, outcome);
+            *total += duration;
+        }
+    }
+    for (result, duration) in results.iter().zip(durations) {
+        heard(result.engine, Part::Worked(&result.worked), duration);
+    }
+
+    let mut durations = vec![Duration::ZERO; engines.len()];
+    for answers in on_all_cores(FAMILIES, |family| growth::answers(family, engines)) {
+        for ((result, total), (cost, duration)) in results.iter_mut().zip(&mut durations).zip(answers) {
+            result.growth.push(cost);
+            *total += duration;
+        }
+    }
+    for (result, duration) in results.iter().zip(durations) {
+        heard(result.engine, Part::Growth, duration);
+    }
+
+    let mut durations = vec![Duration::ZERO; engines.len()];
+    let seeds: Vec<u64> = (0..extent.programs).map(|number| extent.seed.wrapping_add(number)).collect();
+    let spent: Vec<AtomicU64> = engines.iter().map(|_| AtomicU64::new(0)).collect();
+    for seeds in seeds.chunks(REPORTED) {
+        let answers = on_all_cores(seeds, |seed| random::answers(*seed, engines, extent.patience, &spent));
+        for (seed, answers) in seeds.iter().zip(answers) {
+            for ((result, total), answer) in results.iter_mut().zip(&mut durations).zip(answers) {
+                let Some((outcome, duration)) = answer else { continue };
+                result.random.add(&format!("seed {seed}"), outcome);
+                *total += duration;
+            }
+        }
+        for (result, duration) in results.iter().zip(&durations) {
+            heard(result.engine, Part::Random(&result.random), *duration);
+        }
+    }
+    results
+}
+
+/// What is made of each thing, in their order. Programs stay on their threads.
+fn on_all_cores<T: Sync, A: Send>(things: &[T], make: impl Fn(&T) -> A + Sync) -> Vec<A> {
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(Vec::new());
     let work = || {
-        let examples = Examples::load();
-        loop {
-            let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-            let Some((place, engine)) = next else { break };
-            let result = examine_one(engine, &examples, extent, heard);
-            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
+        while let Some((at, thing)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, things.get(at)?))) {
+            let answer = make(thing);
+            made.lock().unwrap_or_else(PoisonError::into_inner).push((at, answer));
         }
     };
     thread::scope(|scope| {
-        let workers = thread::available_parallelism().map_or(1, usize::from).min(engines.len());
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(things.len());
         (1..workers).for_each(|_| drop(scope.spawn(work)));
         work();
     });
-    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.sort_by_key(|(place, _)| *place);
-    results.into_iter().map(|(_, result)| result).collect()
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, answer)| answer).collect()
 }
 
-fn examine_one(engine: Engine, examples: &Examples, extent: Extent, heard: &Listener) -> Result {
-    let mut started = Instant::now();
-    let mut tell = |part: Part| {
-        heard(engine, part, started.elapsed());
-        started = Instant::now();
-    };
-    let worked = worked_examples(engine, examples);
-    tell(Part::Worked(&worked));
-    let random = random_programs(engine, extent);
-    tell(Part::Random(&random));
-    let growth = FAMILIES.iter().map(|family| growth(engine, family)).collect();
-    tell(Part::Growth);
-    Result { engine, worked, random, growth }
+/// What a thing gives, and how long that takes.
+fn timed<A>(make: impl FnOnce() -> A) -> (A, Duration) {
+    let started = Instant::now();
+    let answer = make();
+    (answer, started.elapsed())
 }

@@ -1,8 +1,10 @@
 //! The papers' worked examples, with their answers.
 
-use crate::marks::{Marks, Outcome, agree};
+use crate::marks::{Outcome, agree};
+use crate::timed;
 use chadwick::compile::Engine;
 use chadwick::{Backend, Error, Program, Value};
+use std::time::Duration;
 
 /// A program whose entry point `f` takes nothing, and the numbers it must give.
 pub struct Worked {
@@ -11,27 +13,14 @@ pub struct Worked {
     pub wanted: &'static [f64],
 }
 
-/// The examples as programs, for any number of engines. A program stays on its thread.
-pub struct Examples {
-    programs: Vec<(&'static Worked, chadwick::Result<Program>)>,
-}
-
-impl Examples {
-    pub fn load() -> Examples {
-        let program = |example: &Worked| Program::from_source(example.source)?.with_backend(Backend::Interpreter);
-        Examples { programs: WORKED.iter().map(|example| (example, program(example))).collect() }
-    }
-}
-
-/// Each example on an engine.
-pub fn worked_examples(engine: Engine, examples: &Examples) -> Marks {
-    let mut marks = Marks::default();
-    for (example, program) in &examples.programs {
+/// What each engine makes of an example, and how long that takes.
+pub(crate) fn answers(example: &Worked, engines: &[Engine]) -> Vec<(Outcome, Duration)> {
+    let program = Program::from_source(example.source).and_then(|program| program.with_backend(Backend::Interpreter));
+    let answer = |engine: &Engine| {
         let program = program.as_ref().map_err(Error::clone);
-        let outcome = program.and_then(|program| outcome(engine, program, example.wanted));
-        marks.add(example.name, outcome.unwrap_or_else(Outcome::from));
-    }
-    marks
+        program.and_then(|program| outcome(*engine, program, example.wanted)).unwrap_or_else(Outcome::from)
+    };
+    engines.iter().map(|engine| timed(|| answer(engine))).collect()
 }
 
 fn outcome(engine: Engine, program: &Program, wanted: &[f64]) -> chadwick::Result<Outcome> {

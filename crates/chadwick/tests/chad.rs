@@ -5,6 +5,7 @@ mod work;
 use chadwick::compile::{Cotangents, Definition, Engine, Stage};
 use chadwick::explain::Explanation;
 use chadwick::{Counters, Program, Value};
+use chadwick_core::{Op, Type};
 use work::{assert_near, run, source};
 
 const EFFICIENT: Engine = Engine::ChadEfficient(Cotangents::InArray);
@@ -703,4 +704,51 @@ fn dependencies_are_a_derivative_over_truth_values() {
         let agrees = |(found, wanted): (&f64, &f64)| *wanted == 0.0 || *found == 1.0;
         assert!(found.len() == wanted.len() && found.iter().zip(&wanted).all(agrees), "{found:?} for {wanted:?}: {text}");
     }
+}
+
+/// How often a block makes a value with a constructor of this name.
+fn makings(program: &chadwick_core::Program, block: &chadwick_core::Block, name: &str) -> usize {
+    let of = |statement: &chadwick_core::Statement| {
+        let made = match &statement.op {
+            Op::Construct { ty: Type::Named(id), tag, .. } => {
+                program.types[id.0 as usize].constructors[*tag as usize].name.as_str() == name
+            }
+            _ => false,
+        };
+        let inside = statement.op.scopes().iter().map(|scope| makings(program, scope.block, name)).sum::<usize>();
+        usize::from(made) + inside
+    };
+    block.statements.iter().map(of).sum()
+}
+
+/// E10, and gathers at computed places: an array that is read in a build gets one cotangent for all reads of a place in the text, which is all
+/// elements or those at the places, and never a bag of one element.
+#[test]
+fn gathers_contribute_once() {
+    for (body, reads) in [
+        // Fused into one build.
+        ("let ys = map (\\x -> x + 1) xs in map (\\i -> ys[i] * 2) (iota (length ys))", 1),
+        ("map (\\i -> xs[i]) is", 1),
+        ("map (\\i -> f64.sin (2 * xs[i]) + xs[i / 2]) is", 2),
+    ] {
+        let text = format!("entry f [n] (xs: [n]f64) (is: [n]i64) = vjp (\\xs -> {body}) xs (replicate n 1)");
+        for engine in [EFFICIENT, PARALLEL] {
+            let program = source(&text).with_engine(engine).and_then(|program| program.at_stage(Stage::Derivatives));
+            let program = program.unwrap_or_else(|error| panic!("{}", error.message()));
+            let count = |name| -> usize {
+                program.core().functions.iter().map(|function| makings(program.core(), &function.body, name)).sum()
+            };
+            // Tasks have the text twice: for one stretch, and for many.
+            let copies = if engine == PARALLEL { 2 } else { 1 };
+            assert_eq!((count("one"), count("some")), (0, copies * reads), "{body}\n{}", program.core_text());
+        }
+    }
+    // Where the places are all in order nothing is scattered, so the cotangents of the sum are not moved.
+    let work = |read: &str| {
+        let text = format!("entry f [n] (xs: [n]f64) = vjp (\\xs -> map (\\i -> 2 * xs[{read}]) (iota n)) xs (replicate n 1)");
+        run(&source(&text).with_engine(EFFICIENT).expect("an engine"), "f", &[vec![1.0; 100].into()])
+    };
+    let ((all, in_order), (same, computed)) = (work("i"), work("(i + 7) % n"));
+    assert_eq!(all, same);
+    assert!(in_order.operations + 100 <= computed.operations, "{in_order:?} {computed:?}");
 }

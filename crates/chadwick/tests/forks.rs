@@ -5,6 +5,12 @@ mod work;
 
 use chadwick::compile::{Cotangents, Engine, Rung, Stage};
 use chadwick::{Backend, NativeOptions, Program, Value};
+use chadwick_core::visit::variable_types;
+use chadwick_core::{Atom, Binder, Block, FunctionId, Op, Statement, Type, Var};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
 use work::{assert_near, run, source};
 
 const THREADS: [usize; 3] = [1, 2, 4];
@@ -257,4 +263,228 @@ fn a_chain_of_forks_costs_as_much_for_each_link() {
     let costs = [500i64, 1000, 2000].map(|n| run(&program, "chains_gradient", &[n.into(), 0.3.into()]).1.operations);
     let [first, second] = [costs[1] - costs[0], costs[2] - costs[1]].map(|cost| cost as f64);
     assert!(second < 2.2 * first, "{costs:?}");
+}
+
+// ------------------------------------------------------------------------------------------------------------------- the graph of jobs
+
+/// A value as it is traced: a number, or a list of values; a constructor is a list that begins with its number.
+#[derive(Clone, Debug)]
+enum Shown {
+    Number(i64),
+    List(Vec<Shown>),
+}
+
+impl Shown {
+    /// Reads values to the end or to a closing bracket.
+    fn values(text: &mut &str) -> Vec<Shown> {
+        let mut values = Vec::new();
+        loop {
+            *text = text.trim_start_matches([' ', ',', '#']);
+            let Some(first) = text.chars().next() else { return values };
+            match first {
+                '[' | '(' => {
+                    *text = &text[1..];
+                    values.push(Shown::List(Shown::values(text)));
+                }
+                ']' | ')' => {
+                    *text = &text[1..];
+                    return values;
+                }
+                _ => {
+                    let end = text.find([' ', ',', ']', ')']).unwrap_or(text.len());
+                    let digits = text[..end].trim_end_matches("i64");
+                    // Partial derivatives are not looked at.
+                    values.push(Shown::Number(digits.parse().unwrap_or_default()));
+                    *text = &text[end..];
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> &[Shown] {
+        if let Shown::List(values) = self { values } else { panic!("{self:?} is no list") }
+    }
+
+    fn number(&self) -> i64 {
+        match self {
+            Shown::Number(number) => *number,
+            // Fields are in brackets.
+            Shown::List(one) => one[0].number(),
+        }
+    }
+
+    fn numbers(&self) -> Vec<i64> {
+        self.list().iter().map(Shown::number).collect()
+    }
+}
+
+/// What a task recorded: two parents for each row, and the tasks of its forks, to which a negative parent refers.
+#[derive(Clone, Debug)]
+struct Task {
+    number: i64,
+    first_row: i64,
+    parents: Vec<[i64; 2]>,
+    forks: Vec<Vec<Task>>,
+}
+
+impl Task {
+    fn new(number: i64, first_row: i64, columns: &[Shown], calls: &Shown) -> Task {
+        let [left, right] = [0, 1].map(|at: usize| columns[at].numbers());
+        let parents = left.into_iter().zip(right).map(|(left, right)| [left, right]).collect();
+        Task { number, first_row, parents, forks: constructed(calls.list()).into_iter().map(Task::fork).collect() }
+    }
+
+    /// From a fork, with a field for each side, or one for all stretches of a map.
+    fn fork((tag, fields): (i64, Vec<Shown>)) -> Vec<Task> {
+        let tasks = if tag == 1 {
+            fields.iter().flat_map(|field| constructed(field.list())).collect()
+        } else {
+            constructed(fields[0].list()[0].list())
+        };
+        let task = |(_, fields): (i64, Vec<Shown>)| {
+            let parts: Vec<Shown> = fields.iter().map(|field| field.list()[0].clone()).collect();
+            Task::new(parts[0].number(), 0, &parts[1..], &parts[parts.len() - 1])
+        };
+        tasks.into_iter().map(task).collect()
+    }
+
+    /// All tasks, outermost first.
+    fn all(&self) -> Vec<&Task> {
+        [self].into_iter().chain(self.forks.iter().flatten().flat_map(Task::all)).collect()
+    }
+
+    /// Goes through the rows in the order that forks and joins generate, given what is before this task, and adds its rows and those inside.
+    /// Whether each row needs only what is before it.
+    fn is_in_order(&self, before: &mut BTreeSet<i64>) -> bool {
+        let mut in_order = true;
+        for (row, parents) in self.parents.iter().enumerate() {
+            match parents[0] {
+                fork if fork < 0 => {
+                    // The sides know nothing of each other.
+                    let start = before.clone();
+                    for side in &self.forks[(-1 - fork) as usize] {
+                        let mut own = start.clone();
+                        in_order &= side.is_in_order(&mut own);
+                        before.extend(own);
+                    }
+                }
+                _ => in_order &= parents.iter().all(|parent| before.contains(parent)),
+            }
+            before.insert(self.number << 32 | (self.first_row + row as i64));
+        }
+        in_order
+    }
+}
+
+/// Constructors with their fields: `#0 (1) (2), #1 (3)`.
+fn constructed(values: &[Shown]) -> Vec<(i64, Vec<Shown>)> {
+    let mut all: Vec<(i64, Vec<Shown>)> = Vec::new();
+    for value in values {
+        match (value, all.last_mut()) {
+            (Shown::List(_), Some((_, fields))) => fields.push(value.clone()),
+            _ => all.push((value.number(), Vec::new())),
+        }
+    }
+    all
+}
+
+/// Traces what calls of a function are given.
+fn traced(block: Block, function: FunctionId, types: &[Option<Type>], next: &mut u32) -> Block {
+    let mut statements = Vec::new();
+    for mut statement in block.statements {
+        if let Op::Call { function: called, args } = &statement.op
+            && *called == function
+        {
+            let mut binders = Vec::new();
+            for arg in args {
+                let ty = match arg {
+                    Atom::Var(var) => types[var.0 as usize].clone().expect("a type"),
+                    Atom::Const(constant) => Type::Prim(constant.prim()),
+                };
+                binders.push(Binder { var: Var(*next), ty });
+                *next += 1;
+            }
+            let op = Op::Trace { tag: "jobs".into(), args: args.clone() };
+            statements.push(Statement { binders, op, span: statement.span });
+        }
+        statement.op = statement.op.map_blocks(&mut |inside| traced(inside, function, types, next));
+        statements.push(statement);
+    }
+    Block { statements, results: block.results }
+}
+
+/// The graph of the jobs of a call of the entry point `f`, which differentiates by one number.
+fn jobs(program: &Program, args: &[Value]) -> Task {
+    let made = program.at_stage(Stage::Derivatives).unwrap_or_else(|error| panic!("{}", error.message()));
+    let mut core = made.core().clone();
+    let types = variable_types(&core);
+    let named = |name: &str| core.functions.iter().position(|it| it.name.as_str() == name).expect("the function");
+    let (entry, resolve) = (core.entries[0].function.0 as usize, FunctionId(named("resolve_task") as u32));
+    let body = std::mem::take(&mut core.functions[entry].body);
+    core.functions[entry].body = traced(body, resolve, &types, &mut (types.len() as u32));
+    let made = Program::from_core(core, Arc::clone(made.source_map()), Vec::new());
+    let seen = Rc::new(RefCell::new(String::new()));
+    let sink = Rc::clone(&seen);
+    made.set_trace(move |_, text| sink.replace(text.to_owned()).clear());
+    made.function("f").and_then(|f| f.call(args)).unwrap_or_else(|error| panic!("{}", error.message()));
+    let text = seen.borrow();
+    let values = Shown::values(&mut text.as_str());
+    // Before its rows the outermost task has nothing and the input.
+    Task::new(0, 2, &values, &values[4])
+}
+
+/// Thesis 3.10.2: the order of jobs is generated by forks and joins. What a row needs is before it in that order, so never on another side of a fork; and
+/// jobs may be empty.
+#[test]
+fn what_a_row_needs_is_before_it_in_the_order_of_forks_and_joins() {
+    let text = "
+def rec job (d: i64) (seed: i64) (x: f64): f64 =
+  let s = (seed * 7919 + 104729) % 1000003
+  let x = if s % 3 == 0 then x else f64.sin x * x
+  in if d == 0 || s % 7 == 0 then x
+     else let (a, b) = par (job (d - 1) (s + 1) x) (job (d - 1) (s + 2) (0.5 * x))
+          in if s % 2 == 0 then a * b
+             else let (c, e) = par (job (d - 1) (s + 3) a) (job (d - 1) (s + 4) x) in c + e * b
+entry f (seed: i64) (x: f64) = vjp (job 3 seed) x 1";
+    let program = by(Engine::Dual(Rung::Parallel), &source(text));
+    let (mut empty, mut adjacent, mut seen) = (0, 0, 0);
+    for seed in 0..40i64 {
+        let main = jobs(&program, &[seed.into(), 0.5.into()]);
+        let is_in_order = |task: &Task| task.is_in_order(&mut BTreeSet::from([0, 1]));
+        assert!(is_in_order(&main), "seed {seed}: {main:?}");
+        let all = main.all();
+        assert_eq!(BTreeSet::from_iter(all.iter().map(|task| task.number)).len(), all.len(), "each task has its number");
+        empty += all.iter().filter(|task| task.parents.is_empty()).count();
+        let is_fork = |parents: &[i64; 2]| parents[0] < 0;
+        adjacent += all.iter().flat_map(|task| task.parents.windows(2)).filter(|two| two.iter().all(is_fork)).count();
+        // If one side needed a row of the other, that would be seen.
+        let mut broken = main.clone();
+        if let Some([left, right]) = broken.forks.first_mut().map(Vec::as_mut_slice)
+            && let (false, Some(first)) = (left.parents.is_empty(), right.parents.first_mut())
+            && first[0] >= 0
+        {
+            first[0] = left.number << 32;
+            assert!(!is_in_order(&broken), "seed {seed}");
+            seen += 1;
+        }
+    }
+    assert!(
+        empty > 0 && adjacent > 0 && seen > 5,
+        "{empty} tasks without rows, {adjacent} jobs without rows, {seen} orders broken"
+    );
+}
+
+/// What is long inside a task of a long map stays in that task: there are enough tasks already.
+#[test]
+fn maps_inside_the_tasks_of_a_map_are_cut_no_further() {
+    let inner = "f64.sin (f64.sum (tabulate n (\\j -> f64.sin (x * f64.i64 (i + j)))))";
+    let graph = |body: &str| {
+        let text = format!("entry f (n: i64) (x: f64) = vjp (\\x -> {body}) x 1");
+        jobs(&by(Engine::Dual(Rung::Parallel), &source(&text)), &[20_000i64.into(), 0.5.into()])
+    };
+    let outside = graph(&format!("let i = 3 in {inner}"));
+    assert!(outside.all().len() > 2, "by itself it is cut: {} tasks", outside.all().len());
+    let inside = graph(&format!("f64.sum (tabulate 20 (\\i -> {inner}))"));
+    let tasks: Vec<&Task> = inside.forks.iter().flatten().collect();
+    assert!(tasks.len() > 1 && tasks.iter().all(|task| task.forks.is_empty()), "{} tasks", tasks.len());
 }

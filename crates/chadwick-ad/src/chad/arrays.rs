@@ -1,9 +1,11 @@
 //! Builds, and operations on arrays that have no body.
 
 use super::Direction;
-use super::meaning::Whole;
+use super::gathers::Gathers;
+use super::meaning::{State, Whole};
 use super::rules::Chad;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
+use crate::context::with_axis;
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
@@ -18,21 +20,35 @@ impl Chad<'_, '_> {
     ) -> Option<Atom> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
-        let body = self.block_with_derivative(body, &[], &flags, span);
+        let gathers = match self.engine.direction == Direction::Reverse && self.engine.meaning.has_gathers() {
+            true => self.gathers(space, body),
+            false => Gathers::none(body),
+        };
+        let places = gathers.computed_places();
+        self.context.b.push_block();
+        gathers.first.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+        let (mut results, derivative) = self.block(&gathers.rest, &gathers.elements(), &flags, span);
+        results.push(derivative);
+        results.extend(places.iter().cloned());
+        let body = self.context.b.pop_block(results);
         let own = inner.iter().zip(&flags).filter(|(_, flag)| **flag);
         let inner_of_own: Vec<Vec<Size>> = own.map(|(sizes, _)| sizes.clone()).collect();
-        let inner = [inner.to_vec(), vec![Vec::new()]].concat();
+        let inner = [inner.to_vec(), vec![Vec::new(); 1 + places.len()]].concat();
         let elements: Vec<Type> = types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)).collect();
-        let environment = self.environment.clone();
+        let environment = [self.environment.clone(), self.variables(&gathers.elements())].concat();
         let derivative = Type::Function(self.derivative_type(&elements, &environment).into());
         let derivatives = self.context.fresh(format!("{}s", self.derivative_name()), derivative.array([Dim::Any]));
         let mut binders = self.primal_binders(&statement.binders);
         binders.push(derivatives.clone());
+        let places: Vec<Binder> = places.iter().map(|_| self.context.fresh("places", with_axis(&Type::I64))).collect();
+        binders.extend(places.iter().cloned());
         self.push(binders, Op::Build { space: space.to_vec(), body, inner }, span);
         let derivatives = Atom::Var(derivatives.var);
         if self.engine.direction == Direction::Forward {
             return Some(self.pushforward(types, span, |this| this.build_of_tangents(&derivatives, inner_of_own, types, span)));
         }
+        let places: Vec<Atom> = places.iter().map(|binder| Atom::Var(binder.var)).collect();
+        let gathered = self.gathered_arrays(&gathers, &places, span);
         Some(self.backpropagator(types, span, |this, cotangents, state| {
             let environment = this.environment.clone();
             let state = this.written_out(state, &environment, span);
@@ -44,19 +60,25 @@ impl Chad<'_, '_> {
                     .zip(cotangents)
                     .map(|(ty, own)| this.engine.meaning.elements(this.context, ty, own.clone(), &size, span))
                     .collect();
-                let call = |this: &mut Self, at: Atom, state| {
-                    let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
-                    let backpropagator = this.element(&derivatives, &at, span);
-                    this.scoped(state, &backpropagator, args, &[], span).0
+                let inside = this.variables(&gathers.elements());
+                let stretch = |this: &mut Self, start: Atom, count: Atom, state: State| {
+                    let (state, parts) = this.contributing_loop(count.clone(), state, Vec::new(), span, |this, at, state, _| {
+                        let at = match &start {
+                            Atom::Const(Const::I64(0)) => at,
+                            start => this.context.i64_op(BinaryOp::Add, start.clone(), at, span),
+                        };
+                        let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
+                        let backpropagator = this.element(&derivatives, &at, span);
+                        this.scoped(state, &backpropagator, args, &inside, span)
+                    });
+                    gathered.iter().zip(parts).fold(state, |state, (gathered, elements)| {
+                        let own = this.gather_cotangent(gathered, &start, &count, elements, span);
+                        this.one(state, &gathered.array, own, span)
+                    })
                 };
                 let state = match this.engine.meaning.has_tasks() {
-                    true => this.in_stretches(size, state, span, call),
-                    false => {
-                        this.contributing_loop(size, Some(state), Vec::new(), span, |this, at, state, _| {
-                            (call(this, at, state), Vec::new())
-                        })
-                        .0
-                    }
+                    true => this.in_stretches(size, state, span, stretch),
+                    false => stretch(this, Atom::i64(0), size, Some(state)),
                 };
                 state.unwrap_or_default()
             };
@@ -94,7 +116,7 @@ impl Chad<'_, '_> {
     }
 
     /// An array with its lengths.
-    fn whole(&mut self, array: &Atom, span: Span) -> Whole {
+    pub fn whole(&mut self, array: &Atom, span: Span) -> Whole {
         let (primal, ty) = (self.primal(array), self.source_type(array));
         let dim = |axis| self.context.emit_one(Op::Dim { array: primal.clone(), axis }, span);
         let sizes = (0..ty.rank()).map(dim).collect();
@@ -202,15 +224,7 @@ impl Chad<'_, '_> {
         })
     }
 
-    fn concat(
-        &mut self,
-        ty: &Type,
-        arrays: &[Atom],
-        wholes: &[Whole],
-        cotangent: Atom,
-        mut state: super::meaning::State,
-        span: Span,
-    ) -> super::meaning::State {
+    fn concat(&mut self, ty: &Type, arrays: &[Atom], wholes: &[Whole], cotangent: Atom, mut state: State, span: Span) -> State {
         let mut starts = vec![Atom::i64(0)];
         for whole in wholes {
             let start = starts.last().cloned().unwrap_or(Atom::i64(0));

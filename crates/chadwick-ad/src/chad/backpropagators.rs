@@ -3,6 +3,7 @@
 use super::Direction;
 use super::meaning::{State, Variable};
 use super::rules::Chad;
+use crate::context::with_axis;
 use chadwick_core::{Atom, Binder, FunctionType, Lambda, Loop, LoopForm, Op, Type};
 use chadwick_source::Span;
 
@@ -96,7 +97,8 @@ impl Chad<'_, '_> {
         (state, taken)
     }
 
-    /// A loop that counts from zero and contributes in every iteration; `make` also gives what is carried along.
+    /// A loop that counts from zero and contributes in every iteration; `make` also gives what is carried along, and behind that what each
+    /// iteration leaves in arrays.
     pub fn contributing_loop(
         &mut self,
         bound: Atom,
@@ -109,7 +111,7 @@ impl Chad<'_, '_> {
         let mut initial = self.written_out(state, &environment, span);
         let count = initial.len();
         initial.extend(carried);
-        let types: Vec<Type> = initial.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
+        let mut types: Vec<Type> = initial.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
         let carry: Vec<Binder> = types.iter().map(|ty| self.context.fresh("d", ty.clone())).collect();
         let index = self.context.fresh("i", Type::I64);
         let atoms: Vec<Atom> = carry.iter().map(|binder| Atom::Var(binder.var)).collect();
@@ -117,9 +119,13 @@ impl Chad<'_, '_> {
         let (state, next) = make(self, Atom::Var(index.var), Some(atoms[..count].to_vec()), &atoms[count..]);
         let mut results = self.written_out(state, &environment, span);
         results.extend(next);
+        let left: Vec<Type> =
+            results[carry.len()..].iter().map(|atom| with_axis(&self.context.type_of(atom).any_sizes())).collect();
+        let emits = vec![Vec::new(); left.len()];
+        types.extend(left);
         let body = self.context.b.pop_block(results);
         let form = LoopForm::For { index, bound };
-        let parts = Loop { carry, initial, form, body, emits: Vec::new(), counted: false, hints: Default::default() };
+        let parts = Loop { carry, initial, form, body, emits, counted: false, hints: Default::default() };
         let mut last = self.context.b.push(Op::Loop(Box::new(parts)), types, span);
         let carried = last.split_off(count);
         (Some(last), carried)

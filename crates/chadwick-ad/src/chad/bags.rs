@@ -14,6 +14,8 @@ const ONE: u32 = 1;
 const BOTH: u32 = 2;
 /// Cotangents of all elements, as an array.
 const ALL: u32 = 3;
+/// Cotangents for the elements at places, as arrays of both.
+const SOME: u32 = 4;
 
 pub fn constructors_of(bag: &Type, element: Type) -> Vec<Constructor> {
     let constructor = |name: &str, payload| Constructor { name: Name::from(name), payload };
@@ -21,7 +23,8 @@ pub fn constructors_of(bag: &Type, element: Type) -> Vec<Constructor> {
         constructor("none", Vec::new()),
         constructor("one", vec![Type::I64, element.clone()]),
         constructor("both", vec![bag.clone(), bag.clone()]),
-        constructor("all", vec![element.array([Dim::Any])]),
+        constructor("all", vec![element.clone().array([Dim::Any])]),
+        constructor("some", vec![Type::I64.array([Dim::Any]), element.array([Dim::Any])]),
     ]
 }
 
@@ -42,6 +45,10 @@ impl Sparse {
 
     pub fn bag_of_all(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom {
         self.bag(context, ty, ALL, vec![elements], span)
+    }
+
+    pub fn bag_of_some(&mut self, context: &mut Context, ty: &Type, places: Atom, elements: Atom, span: Span) -> Atom {
+        self.bag(context, ty, SOME, vec![places, elements], span)
     }
 
     pub fn sum_of_bags(&mut self, context: &mut Context, ty: &Type, left: &Atom, right: &Atom, span: Span) -> Vec<Atom> {
@@ -97,6 +104,7 @@ impl Sparse {
                     let zeros = this.zero_rows(context, ty, &args[1], span);
                     match tag {
                         ONE => this.added_at(context, ty, &zeros, &fields[0], fields[1].clone(), span),
+                        SOME => this.scattered(context, ty, &zeros, &fields[0], &fields[1], span),
                         _ => zeros,
                     }
                 }
@@ -122,6 +130,15 @@ impl Sparse {
         write(context, rows, at, sum, span)
     }
 
+    fn scattered(&mut self, context: &mut Context, ty: &Type, rows: &Atom, places: &Atom, elements: &Atom, span: Span) -> Atom {
+        let count = context.emit_one(Op::Dim { array: places.clone(), axis: 0 }, span);
+        let rows = context.for_loop(count, vec![rows.clone()], span, |context, index, rows| {
+            let [at, own] = [places, elements].map(|array| read(context, array, &index, span));
+            vec![self.added_at(context, ty, &rows[0], &at, own, span)]
+        });
+        rows.into_iter().next().unwrap_or(Atom::i64(0))
+    }
+
     /// A bag added to the cotangents of all elements.
     fn added(&mut self, context: &mut Context, ty: &Type, bag: Atom, rows: Atom, span: Span) -> Atom {
         let bag_type = self.cotangent_type(context, ty);
@@ -143,6 +160,7 @@ impl Sparse {
                     });
                     rows.into_iter().next().unwrap_or(Atom::i64(0))
                 }
+                SOME => this.scattered(context, ty, &args[1], &fields[0], &fields[1], span),
                 _ => args[1].clone(),
             });
             context.b.push(Op::Match { scrutinee: args[0].clone(), arms, otherwise: None }, vec![rows_type.clone()], span)

@@ -123,6 +123,16 @@ pub trait Meaning {
     /// The inverse.
     fn gathered(&mut self, context: &mut Context, ty: &Type, elements: Atom, span: Span) -> Atom;
 
+    /// Whether an array that is read at computed places gets one cotangent for all of them.
+    fn has_gathers(&self) -> bool {
+        false
+    }
+
+    /// That cotangent: of an array that has these elements at these places; only where there are gathers.
+    fn scattered(&mut self, _: &mut Context, _: &Type, _: Atom, elements: Atom, _: Span) -> Atom {
+        elements
+    }
+
     /// Whether the cotangent is a zero that is known as such without looking inside; `None` if that cannot be.
     fn is_absent(&mut self, context: &mut Context, ty: &Type, cotangent: &Atom, span: Span) -> Option<Atom>;
 

@@ -21,6 +21,7 @@ mod copowers;
 mod dense;
 mod environment;
 mod functions;
+mod gathers;
 mod meaning;
 mod monoids;
 mod rules;

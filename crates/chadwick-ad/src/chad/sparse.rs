@@ -210,6 +210,14 @@ impl Meaning for Sparse {
         self.bag_of_all(context, ty, elements, span)
     }
 
+    fn has_gathers(&self) -> bool {
+        true
+    }
+
+    fn scattered(&mut self, context: &mut Context, ty: &Type, places: Atom, elements: Atom, span: Span) -> Atom {
+        self.bag_of_some(context, ty, places, elements, span)
+    }
+
     fn is_absent(&mut self, context: &mut Context, _: &Type, cotangent: &Atom, span: Span) -> Option<Atom> {
         let answer = |value| Block { statements: Vec::new(), results: vec![Atom::bool(value)] };
         let arms = vec![Arm { tag: ZERO, binders: Vec::new(), body: answer(true) }];

@@ -36,13 +36,14 @@ impl Chad<'_, '_> {
         Some(meaning.merged(context, &environment, left, right, span))
     }
 
-    /// Calls `make` for every number below `size`, in stretches that have cells of their own if there are enough.
+    /// Calls `make` for stretches of the numbers below `size`, with the first and the count of each. They have cells of their own if there are
+    /// enough.
     pub fn in_stretches(
         &mut self,
         size: Atom,
         state: Vec<Atom>,
         span: Span,
-        make: impl Fn(&mut Self, Atom, State) -> State,
+        make: impl Fn(&mut Self, Atom, Atom, State) -> State,
     ) -> State {
         let context = &mut *self.context;
         let rounded = context.i64_op(BinaryOp::Add, size.clone(), Atom::i64(STRETCH - 1), span);
@@ -53,9 +54,7 @@ impl Chad<'_, '_> {
         let environment = self.environment.clone();
 
         self.context.b.push_block();
-        let start = Some(state.clone());
-        let (one, _) = self
-            .contributing_loop(size.clone(), start, Vec::new(), span, |this, at, state, _| (make(this, at, state), Vec::new()));
+        let one = make(self, Atom::i64(0), size.clone(), Some(state.clone()));
         let one = self.written_out(one, &environment, span);
         let then = self.context.b.pop_block(one);
 
@@ -73,7 +72,13 @@ impl Chad<'_, '_> {
     }
 
     /// What each stretch contributes, in boxes: one may have made more room than another.
-    fn stretches(&mut self, size: &Atom, tasks: &Atom, span: Span, make: &impl Fn(&mut Self, Atom, State) -> State) -> Vec<Atom> {
+    fn stretches(
+        &mut self,
+        size: &Atom,
+        tasks: &Atom,
+        span: Span,
+        make: &impl Fn(&mut Self, Atom, Atom, State) -> State,
+    ) -> Vec<Atom> {
         let environment = self.environment.clone();
         let task = self.context.fresh("task", Type::I64);
         self.context.b.push_block();
@@ -85,10 +90,7 @@ impl Chad<'_, '_> {
         }
         let (end, start) = (ends.pop().unwrap_or(Atom::i64(0)), ends.pop().unwrap_or(Atom::i64(0)));
         let count = self.context.i64_op(BinaryOp::Sub, end, start.clone(), span);
-        let (own, _) = self.contributing_loop(count, None, Vec::new(), span, |this, at, state, _| {
-            let at = this.context.i64_op(BinaryOp::Add, start.clone(), at, span);
-            (make(this, at, state), Vec::new())
-        });
+        let own = make(self, start, count, None);
         let mut results = Vec::new();
         for state in self.written_out(own, &environment, span) {
             let ty = boxed(self.context.type_of(&state).any_sizes());

@@ -80,8 +80,8 @@ fn sparse_cotangents_have_a_zero_that_says_nothing_else() {
         "array: [?][?]f64 | cotangent@1",
         "sum: {#box(bool, [?]f64) | #disk(f64)} | cotangent@3",
         "list: list@0 | cotangent@4",
-        "type cotangent@1 = #none | #one(i64, cotangent@2) | #both(cotangent@1, cotangent@1) | #all([?]cotangent@2)",
-        "type cotangent@2 = #none | #one(i64, f64) | #both(cotangent@2, cotangent@2) | #all([?]f64)",
+        "type cotangent@1 = #none | #one(i64, cotangent@2) | #both(cotangent@1, cotangent@1) | #all([?]cotangent@2) | #some([?]i64, [?]cotangent@2)",
+        "type cotangent@2 = #none | #one(i64, f64) | #both(cotangent@2, cotangent@2) | #all([?]f64) | #some([?]i64, [?]f64)",
         "type cotangent@3 = #zero | #box_ct(cotangent@2) | #disk_ct(f64)",
         "type cotangent@4 = #zero | #cons_ct(f64, cotangent@4) | #nil_ct",
     ];

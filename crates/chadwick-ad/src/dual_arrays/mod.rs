@@ -45,6 +45,7 @@ pub use staged::Staged;
 use staged::share_to_let;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+pub(crate) use term::cannot_fail;
 pub use term::{Elementwise, IndexFunction, Name, Node, Reads, Shape, Step, Tree};
 use term::{Names, var_like, with_extents};
 

@@ -493,6 +493,11 @@ pub(super) fn guarded(op: PrimOp, operand: Tree) -> Tree {
     elementwise(Elementwise::Guarded(op), vec![operand])
 }
 
+/// Whether an operation has a value for all operands.
+pub(crate) fn cannot_fail(op: PrimOp, args: &[Atom]) -> bool {
+    failure(op).is_none() || matches!(args.get(1), Some(Atom::Const(constant)) if !fails(op, *constant))
+}
+
 /// Whether an operation fails for a second operand.
 pub(super) fn fails(op: PrimOp, operand: Const) -> bool {
     failure(op).is_some_and(|(test, _)| eval_compare(test, operand, Const::zero(operand.prim())) != Ok(false))

@@ -12,7 +12,7 @@ mod views;
 use super::emit::guarded as guarded_ahead;
 use super::sizes::Sizes;
 use super::term::{
-    Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, elementwise, fails, failure, filled, guarded,
+    Elementwise, IndexFunction, Name, Names, Reads, Shape, Term, Tree, bind, build, cannot_fail, elementwise, filled, guarded,
     index, index_var, integer, moved_out, outer, replicate, reshape, scatter, stack, substitute, sum_outer, transpose, var_like,
 };
 use crate::context::Context;
@@ -584,11 +584,6 @@ fn bound_type(parts: &Loop) -> Option<Prim> {
         LoopForm::For { index, .. } => index.ty.as_prim(),
         LoopForm::While { .. } => None,
     }
-}
-
-/// Whether an operation has a value for all operands.
-fn cannot_fail(op: PrimOp, args: &[Atom]) -> bool {
-    failure(op).is_none() || matches!(args.get(1), Some(Atom::Const(constant)) if !fails(op, *constant))
 }
 
 /// What is outside of the language, in words.

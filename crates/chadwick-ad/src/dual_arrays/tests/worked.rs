@@ -200,6 +200,24 @@ fn the_size_of_a_delta_does_not_depend_on_that_of_arrays() {
     assert_eq!(symbolic(10), bulk(10));
 }
 
+/// The `5n + 1` constructors of the thesis (4.3.1), for scalars: `n` times a share of a sum of two scaled terms, `n` sums and one share. Here each
+/// sum is shared as well, and the first one adds to a constant, which has no term: there are `4n + 2n - 1`.
+#[test]
+fn the_delta_of_a_dot_product_by_scalars_is_counted() {
+    for n in [1, 2, 10, 100] {
+        let shapes: Vec<&[usize]> = vec![&[]; 2 * n];
+        let program = Program::stage(&shapes, |staged, inputs| {
+            let product = |at: usize| staged.mul(Rc::clone(&inputs[at]), Rc::clone(&inputs[n + at]));
+            vec![(0..n).fold(staged.number(0.0), |sum, at| staged.add(sum, product(at)))]
+        });
+        let dual = Dual::over(Plain::default());
+        let inputs: Vec<_> = (0..2 * n).map(|at| dual.input(at, floats(&[], &[2.0]))).collect();
+        let delta = program.run(&dual, &inputs).remove(0).delta.expect("an active result");
+        let inputs = 2 * n;
+        assert_eq!(nodes(&delta, &mut FxHashSet::default()) - inputs, 4 * n + 2 * n - 1);
+    }
+}
+
 #[test]
 fn a_chain_of_doublings_stays_linear() {
     let program = Program::stage(&[&[]], |staged, inputs| {
