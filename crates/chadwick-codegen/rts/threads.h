@@ -11,8 +11,8 @@ enum { CW_FEW_CHUNKS = 8, CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4
 /* Work, in about a nanosecond's worth of operations, that is worth a chunk. */
 enum { CW_GRAIN = 16384 };
 
-/* Work of one loop for which workers that sleep are woken up, and of all loops that ran without them. */
-enum { CW_WORTH_WAKING = 6 * CW_GRAIN, CW_MISSED = 8 * CW_WORTH_WAKING };
+/* Work of a loop that is worth sharing: a shorter one is over before others have joined. */
+enum { CW_WORTH_SHARING = 8 * CW_GRAIN };
 
 typedef int (*cw_chunk_function)(cw_context *ctx, void *loop, int32_t chunk, int64_t from, int64_t to);
 
@@ -45,7 +45,6 @@ typedef struct cw_team {
   /* The number of the loop, whether it can be joined, and how many workers have. */
   uint64_t state;
   int32_t sleepers;
-  int64_t missed; /* work of loops since the last time that somebody was woken up */
   bool quit;
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -297,22 +296,13 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
 
 static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
 
-/* A short loop is over before workers that sleep are awake: waking them is not worth it, unless many loops follow each other. */
-static bool cw_has_help(cw_team *team, int64_t work) {
-  if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) < team->workers_count) return true;
-  team->missed += cw_least(work, CW_MISSED);
-  if (work < CW_WORTH_WAKING && team->missed < CW_MISSED) return false;
-  team->missed = 0;
-  return true;
-}
-
 /* Runs a loop in chunks, given the work of all of them; nonzero if one failed. */
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
                                                  int64_t length, int64_t work) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
   if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
   cw_team *team = ctx->team;
-  if (team == NULL || ctx->parallel || chunks <= 1 || !cw_has_help(team, work)) {
+  if (team == NULL || ctx->parallel || chunks <= 1 || work < CW_WORTH_SHARING) {
     for (int32_t chunk = 0; chunk < chunks; chunk++)
       if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
     return 0;
