@@ -114,6 +114,23 @@ static inline void parallel_product(int64_t m, int64_t n, int64_t k, const doubl
     parallel((m + 7) / 8, 1 + 4096 / (n * k + 1), tiles_of_product, &p, 0, c);
 }
 
+struct pair {
+    int64_t n;
+    const double *x, *y;
+};
+
+static double part_of_swap(const void *context, int64_t from, int64_t to, double *out) {
+    const struct pair *p = context;
+    memcpy(out + from, p->y + from, 8 * (size_t)(to - from));
+    memcpy(out + p->n + from, p->x + from, 8 * (size_t)(to - from));
+    return 0;
+}
+
+/* y and then x: the gradient of all x[i] y[i]. */
+static inline void parallel_swap(int64_t n, const double *x, const double *y, double *out) {
+    parallel(n, 2000, part_of_swap, &(struct pair){n, x, y}, 0, out);
+}
+
 static inline void transpose(int64_t m, int64_t n, const double *restrict a, double *restrict t) {
     for (int64_t ii = 0; ii < m; ii += 16)
         for (int64_t jj = 0; jj < n; jj += 16)

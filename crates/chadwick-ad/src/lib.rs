@@ -20,6 +20,7 @@ mod report;
 mod reverse;
 mod saved;
 mod seeds;
+mod shapes;
 mod sparse;
 mod split;
 mod tape;

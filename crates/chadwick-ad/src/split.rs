@@ -9,7 +9,8 @@ mod recursive;
 use crate::dependencies::Beside;
 use crate::forward::Forward;
 use crate::one_hot::OneHot;
-use crate::tape::{Kept, Moving, Needs};
+use crate::shapes::Moving;
+use crate::tape::{Kept, Needs};
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
     Arm, Atom, Axis, Binder, Block, Dim, Function, FunctionId, Lambda, Loop, LoopForm, LoopHints, Op, Size, Statement, Type, Var,

@@ -3,7 +3,8 @@
 use super::backward::{Backward, Flow};
 use super::maps::{Branch, Branches, Chosen, Repeat};
 use crate::reverse::{Cotangent, Cotangents};
-use crate::tape::{Moving, Needs};
+use crate::shapes::Moving;
+use crate::tape::Needs;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, Statement, Type, Var};
 use chadwick_source::Span;
 

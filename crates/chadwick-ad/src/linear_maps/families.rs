@@ -6,7 +6,8 @@
 use super::backward::{Backward, Flow};
 use super::maps::{Family, sizes_from_values};
 use crate::reverse::{Cotangent, Cotangents};
-use crate::tape::{Kept, Moving};
+use crate::shapes::Moving;
+use crate::tape::Kept;
 use chadwick_core::{Atom, Axis, Binder, Block, Dim, Op, Statement, Type, Var};
 use chadwick_source::{Name, Span};
 use std::rc::Rc;

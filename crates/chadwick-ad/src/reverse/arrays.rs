@@ -4,7 +4,7 @@
 //! each such variable that has none yet, starting from what was contributed so far.
 
 use super::{Cotangent, Cotangents, Reverse};
-use crate::tape::Moving;
+use crate::shapes::Moving;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Lambda, Op, Prim, PrimOp, Size, Statement, Type, Var,

@@ -2,7 +2,8 @@
 
 use super::{Cotangent, Cotangents, LastBranch, LastBranches, Reverse, Tail};
 use crate::report::NoteKind;
-use crate::tape::{Moving, Needs};
+use crate::shapes::Moving;
+use crate::tape::Needs;
 use chadwick_core::visit::free_variables;
 use chadwick_core::{Arm, Atom, BinaryOp, Binder, Block, Loop, LoopForm, LoopHints, Op, PathStep, Statement, Type, Var};
 use chadwick_source::Span;

@@ -94,43 +94,38 @@ impl<'p> Emitter<'_, 'p> {
     /// Makes room for a concatenation, if the shapes of all parts can be told at the statement `start`, and offers it to those who build
     /// parts for nothing else.
     fn offer_parts(&mut self, block: &'p Block, start: usize, joined: &Binder, parts: &'p [Atom]) {
-        let later = &block.statements[start..];
         let Type::Array(ty) = &joined.ty else { return };
         let elem = self.shared.layouts.elem(ty);
-        let sources: Vec<Var> = parts.iter().filter_map(|part| source(part, later)).collect();
-        let builds =
-            |var: &&Var| later.iter().any(|statement| makes(statement, **var) && matches!(statement.op, Op::Build { .. }));
-        let offered: Vec<Var> = sources
-            .iter()
-            .filter(builds)
-            .filter(|var| self.live.root(**var) == Some(**var) && is_only_joined(block, **var))
-            .copied()
-            .collect();
-        if !matches!(elem, Elem::Prim(_))
-            || offered.is_empty()
-            || sources.len() != parts.len()
-            || self.joins.contains_key(&joined.var)
-        {
+        if !matches!(elem, Elem::Prim(_)) || self.joins.contains_key(&joined.var) {
             return;
         }
-        let mut shapes: Vec<Vec<Exp>> = Vec::new();
-        for (part, source) in parts.iter().zip(&sources) {
-            let Some(shape) = self.shape_ahead(*source, later) else { return };
+        let later = &block.statements[start..];
+        let (mut sources, mut shapes) = (Vec::new(), Vec::new());
+        for part in parts {
+            let Some(source) = source(part, later) else { return };
+            let Some(own) = self.shape_ahead(source, later) else { return };
             // One axis holds all elements; else the shape is the source's own.
             shapes.push(match self.atom_type(part).rank() {
-                1 => vec![self.count(&shape)],
-                rank if rank == shape.len() && *part == Atom::Var(*source) => shape,
+                1 => vec![self.count(&own)],
+                _ if *part == Atom::Var(source) => own.clone(),
                 _ => return,
             });
+            sources.push((source, own));
         }
         let same = |shape: &Vec<Exp>| shape[1..].iter().zip(&shapes[0][1..]).all(|(left, right)| self.same_size(left, right));
         if !shapes.iter().all(same) {
             return;
         }
+        let is_built = |var: Var| later.iter().any(|statement| makes(statement, var) && matches!(statement.op, Op::Build { .. }));
+        let is_offered = |var: Var| is_built(var) && self.live.root(var) == Some(var) && is_only_joined(block, var);
+        let offered: Vec<bool> = sources.iter().map(|(source, _)| is_offered(*source)).collect();
+        if !offered.contains(&true) {
+            return;
+        }
         let shapes: Vec<&[Exp]> = shapes.iter().map(Vec::as_slice).collect();
         let room = self.room_for(joined, elem, &shapes);
-        for (data, source) in room.parts.iter().zip(sources) {
-            if let (true, Some(dims)) = (offered.contains(&source), self.shape_ahead(source, later)) {
+        for ((data, (source, dims)), is_offered) in room.parts.iter().zip(sources).zip(offered) {
+            if is_offered {
                 self.destinations.insert(source, Destination { data: data.clone(), dims });
             }
         }

@@ -168,6 +168,7 @@ pub(crate) struct Emitter<'s, 'p> {
     /// Locals that are sums of sizes and counters.
     sums_of_indices: FxHashMap<Local, ranges::Linear>,
     destinations: FxHashMap<Var, Destination>,
+    /// Concatenations that have their memory before they are reached.
     joins: FxHashMap<Var, concat::Joined>,
     /// Pointers to rows of arrays under construction, with the pointer to the whole.
     rows: FxHashMap<Local, Exp>,
