@@ -5,7 +5,7 @@ mod work;
 use chadwick::compile::Engine;
 use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, NativeOptions, Program, Value};
-use work::{count, numbers, source, with_gradient};
+use work::{count, matrix, numbers, source, with_gradient};
 
 fn native(program: &Program, strict: bool, threads: usize) -> Program {
     program.with_backend(Backend::Native(NativeOptions { strict, quick: true, threads })).expect("native code")
@@ -312,5 +312,30 @@ fn parts_of_a_whole_are_built_in_their_places() {
         call(&compiled, entry, &[numbers(size, 1).into()]);
         let bytes = 8 * elements as u64;
         assert!(compiled.peak_memory() as u64 <= bytes + bytes / 4, "{entry}: {} bytes for {bytes}", compiled.peak_memory());
+    }
+}
+
+/// A matrix that is made element by element from one that nobody needs any more, and what is not.
+const SUCCESSORS: [(&str, &str, usize); 8] = [
+    ("one point after the other", r"let z = map (map (* k)) y in map2 (\i -> map (+ f64.i64 i)) (indices z) z", 1),
+    ("two results", r"let (a, b) = unzip (map (map (\v -> (v + 1, v * v)) >-> unzip) y) in map2 (map2 (-)) a b", 1),
+    ("rows", r"map (\row -> let t = f64.sum row in map (/ t) row) y", 2),
+    ("a neighbour", r"map (\row -> tabulate m (\j -> row[j] - (if j == 0 then 0 else row[j - 1]))) y", 2),
+    ("another row", r"tabulate_2d n m (\i j -> y[n - 1 - i, j] * k)", 2),
+    ("transposed", r"tabulate_2d n m (\i j -> if n == m then y[j, i] else y[i, j])", 2),
+    ("needed afterwards", r"let z = map (map (* k)) y in map2 (map2 (+)) (reverse z) y", 2),
+    ("in branches", r"map (map (\v -> if v > 3 then v else -v)) y", 1),
+];
+
+#[test]
+fn a_matrix_made_from_one_that_is_not_needed_any_more_takes_its_memory() {
+    for (name, body, blocks) in SUCCESSORS {
+        let program =
+            source(&format!("entry f [n][m] (x: [n][m]f64) (k: f64): [n][m]f64 = let y = map (scan (+) 0) x in {body}"));
+        let text = own_text(&program);
+        assert_eq!(text.matches("cw_alloc(").count(), blocks, "{name}: {text}");
+        for (rows, columns) in [(0, 0), (1, 1), (3, 5), (4, 4), (200, 300)] {
+            agrees(&program, "f", &[matrix(rows, columns, 3), 2.5.into()]);
+        }
     }
 }

@@ -50,23 +50,24 @@ impl Collector<'_> {
 }
 
 impl<'p> Emitter<'_, 'p> {
-    /// A new array, in its destination if it has one.
+    /// A new array, in its destination if it has one, or in memory that was left to it.
     pub(crate) fn new_array(&mut self, var: Var, name: &str, elem: Elem, dims: Vec<Exp>) -> Array {
-        match self.destinations.remove(&var) {
-            Some(destination) => {
-                self.check_shapes(&dims, &destination.dims, FailKind::Irregular);
+        if let Some(destination) = self.destinations.remove(&var) {
+            self.check_shapes(&dims, &destination.dims, FailKind::Irregular);
+            self.kept.insert(var);
+            return Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None };
+        }
+        if let Some(array) = self.inherited(var, &dims) {
+            return array;
+        }
+        match self.small(var, elem, &dims) {
+            Some(count) => {
+                let data = self.local(name, Ty::Data(elem));
+                self.push(Stm::Room { data, elem, count });
                 self.kept.insert(var);
-                Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None }
+                Array { elem, data: Exp::Local(data), owner: Exp::Null, dims, strides: None }
             }
-            None => match self.small(var, elem, &dims) {
-                Some(count) => {
-                    let data = self.local(name, Ty::Data(elem));
-                    self.push(Stm::Room { data, elem, count });
-                    self.kept.insert(var);
-                    Array { elem, data: Exp::Local(data), owner: Exp::Null, dims, strides: None }
-                }
-                None => self.allocate(name, elem, dims),
-            },
+            None => self.allocate(name, elem, dims),
         }
     }
 

@@ -181,7 +181,7 @@ impl<'p> Emitter<'_, 'p> {
         let mut open: Vec<Open<'p>> = Vec::new();
         for member in members {
             self.enter(member.span);
-            open.push(self.begin(member, &bounds, &stored));
+            open.push(self.begin(members, member, &bounds, &stored));
         }
         let indices = self.open_space(space, &bounds);
         let position =
@@ -206,7 +206,13 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// What must exist before the loop of a form.
-    fn begin(&mut self, member: &'p Statement, bounds: &[Exp], stored: &impl Fn(chadwick_core::Var) -> bool) -> Open<'p> {
+    fn begin(
+        &mut self,
+        members: &'p [Statement],
+        member: &'p Statement,
+        bounds: &[Exp],
+        stored: &impl Fn(chadwick_core::Var) -> bool,
+    ) -> Open<'p> {
         let live = self.live;
         let empty = Deaths::default();
         let deaths = live.deaths(member).unwrap_or(&empty);
@@ -222,6 +228,11 @@ impl<'p> Emitter<'_, 'p> {
                         false => &[],
                     };
                     if holds_values {
+                        if let Some(result) = body.results.get(with_values.len())
+                            && stored(binder.var)
+                        {
+                            self.name_heir(members, member, binder, result);
+                        }
                         with_values.push(collectors.len());
                     }
                     collectors.push(match stored(binder.var) {

@@ -12,6 +12,7 @@ mod concat;
 mod contraction;
 mod control;
 mod forms;
+mod inherit;
 mod log;
 mod loops;
 mod ranges;
@@ -168,6 +169,8 @@ pub(crate) struct Emitter<'s, 'p> {
     /// Locals that are sums of sizes and counters.
     sums_of_indices: FxHashMap<Local, ranges::Linear>,
     destinations: FxHashMap<Var, Destination>,
+    /// Arrays about to be made, and those that leave them their memory.
+    heirs: FxHashMap<Var, Var>,
     /// Concatenations that have their memory before they are reached.
     joins: FxHashMap<Var, concat::Joined>,
     /// Pointers to rows of arrays under construction, with the pointer to the whole.
@@ -208,6 +211,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         conditions: FxHashMap::default(),
         sums_of_indices: FxHashMap::default(),
         destinations: FxHashMap::default(),
+        heirs: FxHashMap::default(),
         joins: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,
