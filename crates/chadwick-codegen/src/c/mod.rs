@@ -199,8 +199,8 @@ fn prototype(function: &Function, returns: Option<Returned>, layouts: &Layouts, 
         let info = &function.locals[param.0 as usize];
         params.push(declaration(&info.ty, &names[param.0 as usize], layouts));
     }
-    // The C compiler unrolls a recursion by a few calls if it is told that this is wanted.
-    let inline = if function.recursive { "inline " } else { "" };
+    // The C compiler unrolls a recursion by a few calls if it is told that this is wanted: where nothing goes through memory, it pays.
+    let inline = if function.recursive && (returns.is_some() || function.results.is_empty()) { "inline " } else { "" };
     if let Some(returned) = returns {
         return format!("static {inline}{} {}({})", returned.name(layouts), function.name, params.join(", "));
     }
