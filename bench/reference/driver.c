@@ -50,6 +50,9 @@ void __wrap_free(void *memory) {
 }
 
 int main(int count, char **words) {
+    /* Memory that was given back is kept for the next run, as our runtime keeps it: no run waits for pages of the system but the first. */
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
     int64_t sizes = word();
     int64_t *n = malloc(8 * (size_t)sizes);
     for (int64_t i = 0; i < sizes; i++) n[i] = word();

@@ -6,6 +6,7 @@
 
 pub mod comparison;
 pub mod engines;
+pub mod gradbench;
 pub mod inputs;
 pub mod reference;
 pub mod speedup;

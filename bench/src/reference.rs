@@ -58,7 +58,8 @@ pub fn openblas(name: &str, directory: &Path, threads: usize) -> Result<Command>
     Ok(command)
 }
 
-fn build(source: &Path, flags: &[&str], libraries: &[&str], directory: &Path) -> Result<PathBuf> {
+/// Compiles a reference from its source.
+pub fn build(source: &Path, flags: &[&str], libraries: &[&str], directory: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
     let executable = directory.join(source.file_stem().unwrap_or_default());
     if executable.exists() {

@@ -1,76 +1,111 @@
 //! The workloads of the suite's evaluations, with random data of our own from fixed seeds.
 
+use crate::reference::Which;
 use serde_json::{Value as Json, json};
 
 pub struct Workload {
     pub name: String,
     pub module: &'static str,
-    /// Empty where only the derivative is asked for.
-    pub primal: &'static str,
-    pub derivative: &'static str,
+    /// Not there where only the derivative is asked for.
+    primal: Option<&'static str>,
+    derivative: &'static str,
     /// Whether it is run when nothing is chosen.
     pub selected: bool,
     pub input: Box<dyn Fn() -> Json>,
 }
 
+impl Workload {
+    fn new(module: &'static str, name: String, selected: bool, input: impl Fn() -> Json + 'static) -> Workload {
+        let (primal, derivative) = match module {
+            "kmeans" => ("cost", "dir"),
+            "ba" | "gmm" | "ht" | "lstm" => ("objective", "jacobian"),
+            _ => ("primal", "gradient"),
+        };
+        Workload { name: format!("{module} {name}"), module, primal: Some(primal), derivative, selected, input: Box::new(input) }
+    }
+
+    /// A minimum, by these modes of the outer and the inner derivative.
+    fn minimum(module: &'static str, modes: &'static str, input: impl Fn() -> Json + 'static) -> Workload {
+        let name = format!("{module} {modes}");
+        Workload { name, module, primal: None, derivative: modes, selected: true, input: Box::new(input) }
+    }
+
+    /// The name of one of the two functions.
+    pub fn function(&self, which: Which) -> Option<&'static str> {
+        match which {
+            Which::Primal => self.primal,
+            Which::Gradient => Some(self.derivative),
+        }
+    }
+}
+
 pub fn all() -> Vec<Workload> {
     let mut all = Vec::new();
-    let mut add = |name: String, module, (primal, derivative), selected, input: Box<dyn Fn() -> Json>| {
-        all.push(Workload { name: format!("{module} {name}"), module, primal, derivative, selected, input });
-    };
+    let mut add = |workload| all.push(workload);
     for i in 0..10 {
         let n = 2500usize << i;
-        add(format!("{n}"), "lse", ("primal", "gradient"), i == 9, Box::new(move || json!({ "x": Random(1).vector(n) })));
+        add(Workload::new("lse", format!("{n}"), i == 9, move || exponents(n)));
     }
     for i in 0..11 {
         let n = if i == 10 { 16392 } else { 16usize << i };
-        let input = move || json!({ "x": Random(2).vector(128), "n": n });
-        add(format!("{n}"), "llsq", ("primal", "gradient"), i == 10, Box::new(input));
+        add(Workload::new("llsq", format!("{n}"), i == 10, move || polynomial(128, n)));
     }
     for (k, n, d) in product([10, 100, 1000], [1000, 10000], [8, 16]) {
-        let input = move || {
-            let points = Random(3).matrix(n, d);
-            json!({ "centroids": points.as_array().map(|points| &points[..k.min(points.len())]), "points": points })
-        };
         let selected = k >= 100 && n == 10000 && d == 16;
-        add(format!("k{k}_n{n}_d{d}"), "kmeans", ("cost", "dir"), selected, Box::new(input));
+        add(Workload::new("kmeans", format!("k{k}_n{n}_d{d}"), selected, move || clusters(k, n, d)));
     }
     for (d, k, _) in product([2, 10, 20, 32, 64], [5, 10, 25, 50, 100], [0]) {
         let selected = [(2, 5), (10, 25), (32, 25), (64, 100)].contains(&(d, k));
-        add(format!("{d}_{k}"), "gmm", ("objective", "jacobian"), selected, Box::new(move || mixture(d, k, 1000)));
+        add(Workload::new("gmm", format!("{d}_{k}"), selected, move || mixture(d, k, 1000, 0, 1.0)));
     }
     for (n, s, _) in product([1000, 10_000, 100_000], [1, 10, 100], [0]) {
-        let input = move || json!({ "x": Random(5).vector(n), "s": s });
-        add(format!("{n}_{s}"), "ode", ("primal", "gradient"), n * s == 10_000_000, Box::new(input));
+        add(Workload::new("ode", format!("{n}_{s}"), n * s == 10_000_000, move || equation(n, s)));
     }
     for (l, c, _) in product([2, 4, 6], [1024, 4096, 8192], [0]) {
         let selected = [(2, 1024), (4, 4096)].contains(&(l, c));
-        add(format!("l{l}_c{c}"), "lstm", ("objective", "jacobian"), selected, Box::new(move || network(l, c, 14)));
+        add(Workload::new("lstm", format!("l{l}_c{c}"), selected, move || network(l, c, 14)));
     }
-    for ell in 5..=11usize {
-        let input = move || json!({ "A": Random(7).centred(ell * ell), "ell": ell });
-        add(format!("{ell}"), "det", ("primal", "gradient"), ell == 8 || ell == 10, Box::new(input));
+    for ell in 5..=11 {
+        add(Workload::new("det", format!("{ell}"), ell == 8 || ell == 10, move || square_matrix(ell)));
     }
     let sizes = [(1, 49, 7776, 31843), (4, 318, 41628, 182_248), (8, 93, 61203, 287_451), (14, 356, 226_730, 1_255_268)];
     for (number, n, m, p) in sizes {
-        let selected = number == 1 || number == 8;
-        add(format!("{number}"), "ba", ("objective", "jacobian"), selected, Box::new(move || bundle(n, m, p)));
+        add(Workload::new("ba", format!("{number}"), number == 1 || number == 8, move || bundle(n, m, p)));
     }
     let counts = [100, 192, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 100_000];
     for (number, c) in counts.into_iter().enumerate().map(|(number, c)| (number + 1, c)) {
         for (kind, complicated) in [("simple", false), ("complicated", true)] {
             let selected = number == 5 && complicated;
-            let input = move || hand(c, complicated);
-            add(format!("{number}_{kind}"), "ht", ("objective", "jacobian"), selected, Box::new(input));
+            add(Workload::new("ht", format!("{number}_{kind}"), selected, move || hand(c, complicated, false)));
         }
     }
     for modes in ["rr", "ff", "fr", "rf"] {
-        add(modes.to_owned(), "saddle", ("", modes), true, Box::new(|| json!({ "start": [1.0, 1.0] })));
+        add(Workload::minimum("saddle", modes, || json!({ "start": [1.0, 1.0] })));
     }
     for modes in ["rr", "ff", "fr", "rf"] {
-        add(modes.to_owned(), "particle", ("", modes), true, Box::new(|| json!({ "w": 0.0 })));
+        add(Workload::minimum("particle", modes, || json!({ "w": 0.0 })));
     }
     all
+}
+
+/// Small ones for tests, of all problems with a size. They have what those of the suite lack: sizes that are no multiples of anything, a prior
+/// with all its parts, gradients of differential equations that are not zero, a mirrored hand.
+pub fn small() -> Vec<Workload> {
+    vec![
+        Workload::new("lse", String::from("100"), false, || exponents(100)),
+        Workload::new("llsq", String::from("75"), false, || polynomial(9, 75)),
+        Workload::new("kmeans", String::from("k35_n90_d5"), false, || clusters(35, 90, 5)),
+        Workload::new("gmm", String::from("3_4"), false, || mixture(3, 4, 21, 2, 1.5)),
+        Workload::new("gmm", String::from("11_2"), false, || mixture(11, 2, 9, 0, 1.0)),
+        Workload::new("ode", String::from("6_5"), false, || equation(6, 5)),
+        Workload::new("ode", String::from("270_70"), false, || equation(270, 70)),
+        Workload::new("lstm", String::from("l2_c6"), false, || network(2, 6, 3)),
+        Workload::new("det", String::from("2"), false, || square_matrix(2)),
+        Workload::new("det", String::from("5"), false, || square_matrix(5)),
+        Workload::new("ba", String::from("small"), false, || bundle(2, 3, 7)),
+        Workload::new("ht", String::from("simple"), false, || hand(6, false, false)),
+        Workload::new("ht", String::from("complicated"), false, || hand(5, true, true)),
+    ]
 }
 
 fn product<const A: usize, const B: usize, const C: usize>(
@@ -81,10 +116,31 @@ fn product<const A: usize, const B: usize, const C: usize>(
     a.into_iter().flat_map(|a| b.into_iter().flat_map(move |b| c.into_iter().map(move |c| (a, b, c)))).collect()
 }
 
-fn mixture(d: usize, k: usize, n: usize) -> Json {
+fn exponents(n: usize) -> Json {
+    json!({ "x": Random(1).vector(n) })
+}
+
+fn polynomial(m: usize, n: usize) -> Json {
+    json!({ "x": Random(2).vector(m), "n": n })
+}
+
+fn clusters(k: usize, n: usize, d: usize) -> Json {
+    let points = Random(3).matrix(n, d);
+    json!({ "centroids": points.as_array().map(|points| &points[..k.min(points.len())]), "points": points })
+}
+
+fn equation(n: usize, s: usize) -> Json {
+    json!({ "x": Random(5).vector(n), "s": s })
+}
+
+fn square_matrix(ell: usize) -> Json {
+    json!({ "A": Random(7).centred(ell * ell), "ell": ell })
+}
+
+fn mixture(d: usize, k: usize, n: usize, m: usize, gamma: f64) -> Json {
     let mut random = Random(4);
     json!({
-        "d": d, "k": k, "n": n, "m": 0, "gamma": 1.0,
+        "d": d, "k": k, "n": n, "m": m, "gamma": gamma,
         "x": random.matrix(n, d), "alpha": random.normals(k), "mu": random.matrix(k, d),
         "q": rows(k, || random.normals(d)), "l": rows(k, || random.normals(d * (d - 1) / 2)),
     })
@@ -129,7 +185,7 @@ fn inverse(a: &Matrix) -> Matrix {
 }
 
 /// A hand: a root, a wrist, five fingers of four bones; 544 vertices near the bones, in triangles.
-fn hand(correspondences: usize, complicated: bool) -> Json {
+fn hand(correspondences: usize, complicated: bool, mirrored: bool) -> Json {
     const VERTICES: usize = 544;
     const TRIANGLES: usize = 1084;
     let mut random = Random(9);
@@ -169,7 +225,7 @@ fn hand(correspondences: usize, complicated: bool) -> Json {
                 "bone_count": parents.len(), "bone_names": (0..parents.len()).map(|bone| format!("bone{bone}")).collect::<Vec<_>>(),
                 "inverse_base_absolutes": absolutes.iter().map(inverse).collect::<Vec<_>>(),
                 "parents": parents, "base_relatives": relatives,
-                "base_positions": positions, "weights": weights, "triangles": triangles, "is_mirrored": false,
+                "base_positions": positions, "weights": weights, "triangles": triangles, "is_mirrored": mirrored,
             },
             "correspondences": (0..correspondences).map(|_| random.below(targets)).collect::<Vec<_>>(),
             "points": random.matrix(correspondences, 3),
