@@ -32,16 +32,16 @@ impl<'p> Emitter<'_, 'p> {
     fn predecessor(&self, members: &'p [Statement], member: &'p Statement, binder: &Binder, result: &'p Atom) -> Option<Var> {
         let Op::Build { space, body, .. } = &member.op else { return None };
         let Type::Array(ArrayType { element: Element::Prim(prim), dims }) = &binder.ty else { return None };
-        if dims.len() < 2 {
-            return None;
-        }
         let mut place: Vec<Var> = space.iter().map(|axis| axis.var).collect();
         add_inner_axes(body, result, &mut place);
+        if dims.len() < 2 || dims.len() != place.len() {
+            return None;
+        }
         let live = self.live;
         let dying = members.iter().filter_map(|member| live.deaths(member)).flat_map(|deaths| &deaths.after);
         dying.copied().find(|root| {
             let Some(Value::Array(array)) = self.env.get(root) else { return false };
-            let fits = array.elem == Elem::Prim(*prim) && array.dims.len() == place.len() && array.strides.is_none();
+            let fits = array.elem == Elem::Prim(*prim) && array.dims.len() == dims.len() && array.strides.is_none();
             fits && self.is_unshared(array)
                 && !self.moved.contains(root)
                 && members.iter().all(|other| std::ptr::eq(other, member) || !self.mentions(&other.op, *root))
