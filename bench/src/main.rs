@@ -1,7 +1,4 @@
-//! `cargo run --release -p chadwick-bench -- [NAMES…]` measures programs against C written by hand and prints a table. A name is that of a workload or its beginning.
-//!
-//! `--engine NAME` differentiates with another engine, `--threads N` adds columns with that many threads and a table of the speed-ups on both sides, `--seconds S` is how long each function runs on each side (default 0.5), `--json` prints JSON,
-//! `--list` lists the workloads, `--jax PYTHON` measures against JAX instead of C, by a Python that has it, `--openblas` matrix products against OpenBLAS. `--engines` compares all engines with each other instead, on the same programs: counted work, code, memory and native time. Both sides run in turns, so that a busy machine slows both; times are minima.
+//! Measures programs against C written by hand, or against other tools, and prints tables: `chadwick-bench --help` says more.
 
 use chadwick::compile::Engine;
 use chadwick::values::Value;
@@ -18,6 +15,31 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+const HELP: &str = "\
+Times functions and gradients of programs beside C written by hand.
+
+usage: chadwick-bench [OPTIONS] [WORKLOAD…]
+
+A workload is named in full or by its beginning; without any, all are run.
+
+  --list           list the workloads that would be run
+  --seconds S      how long each function runs on each side (default 0.5)
+  --engine NAME    differentiate with another engine
+  --threads N      add columns with that many threads, and a table of the speed-ups on both sides
+  --jax PYTHON     measure against JAX instead of C, by a Python that has it
+  --openblas       measure matrix products against OpenBLAS instead
+  --engines        compare all engines with each other instead: counted work, code, memory, time
+  --json           print JSON
+  --help           print this
+
+Both sides run in turns, so that a busy machine slows both. Times are minima, in milliseconds.
+
+examples:
+  chadwick-bench                       everything beside C
+  chadwick-bench --threads 2 gmm       one workload, on one and on two threads
+  chadwick-bench --jax venv/bin/python
+";
+
 /// How often the two sides take turns.
 const ROUNDS: usize = 8;
 /// How far results may be apart, relative to the largest of them: sums are in different orders.
@@ -30,6 +52,7 @@ struct Options {
     seconds: f64,
     json: bool,
     list: bool,
+    help: bool,
     peer: Peer,
     engines: bool,
 }
@@ -152,6 +175,7 @@ fn options() -> Result<Options> {
         seconds: 0.5,
         json: false,
         list: false,
+        help: false,
         peer: Peer::C,
         engines: false,
     };
@@ -171,7 +195,8 @@ fn options() -> Result<Options> {
             "--json" => options.json = true,
             "--list" => options.list = true,
             "--engines" => options.engines = true,
-            _ if argument.starts_with('-') => return Err(format!("unknown option {argument}").into()),
+            "--help" | "-h" => options.help = true,
+            _ if argument.starts_with('-') => return Err(format!("there is no option {argument}; see --help").into()),
             _ => options.names.push(argument),
         }
     }
@@ -179,6 +204,10 @@ fn options() -> Result<Options> {
 }
 
 fn run(options: &Options) -> Result<()> {
+    if options.help {
+        print!("{HELP}");
+        return Ok(());
+    }
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
     let all = if options.engines { engines::corpus() } else { options.peer.workloads()? };
     let workloads: Vec<Workload> = all.into_iter().filter(|workload| wanted(workload.name)).collect();
