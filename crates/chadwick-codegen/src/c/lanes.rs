@@ -6,7 +6,7 @@ use crate::ir::*;
 
 /// The sizes of groups, the first that fits; the rest goes one by one.
 const GROUPS: [usize; 2] = [16, 4];
-const GROUPS_OF_SUMS: [usize; 2] = [8, 4];
+const GROUPS_OF_SUMS: [usize; 3] = [16, 8, 4];
 /// Bodies with more statements than this have groups of one size only.
 const LONG: usize = 200;
 
