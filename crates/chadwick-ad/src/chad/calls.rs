@@ -4,6 +4,7 @@
 use super::Direction;
 use super::meaning::has_functions;
 use super::rules::Chad;
+use super::tasks::tell;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
 use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, FunctionType, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;
@@ -22,11 +23,16 @@ impl Chad<'_, '_> {
         let variables = self.variables(&bound);
         let given = lambda.body.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
         let types: Vec<Type> = given.map(|(result, _)| self.source_type(result)).collect();
-        let params: Vec<Binder> = self.cotangent_types(&types).into_iter().map(|ty| self.context.fresh("d", ty)).collect();
+        let mut params: Vec<Binder> = self.cotangent_types(&types).into_iter().map(|ty| self.context.fresh("d", ty)).collect();
         let cotangents = params.iter().map(|param| Atom::Var(param.var)).collect();
         self.context.b.push_block();
         let (meaning, context) = self.meaning();
-        let state = meaning.nothing(context, &variables, span);
+        let mut state = meaning.nothing(context, &variables, span);
+        if meaning.has_tasks() {
+            let told = context.fresh("told", Type::BOOL);
+            tell(&mut state, Atom::Var(told.var));
+            params.push(told);
+        }
         let (_, taken) = self.scoped(Some(state), &inner, cotangents, &variables, span);
         let body = self.context.b.pop_block(taken);
         let own: Vec<Type> = bound.iter().map(|binder| binder.ty.clone()).collect();
@@ -55,7 +61,8 @@ impl Chad<'_, '_> {
         let inner = Atom::Var(inner.var);
         Some(match self.engine.direction {
             Direction::Reverse => self.backpropagator(&types, span, |this, cotangents, mut state| {
-                let given = this.context.emit(Op::Apply { function: inner, args: cotangents.to_vec() }, span);
+                let args = [cotangents.to_vec(), this.told(&state)].concat();
+                let given = this.context.emit(Op::Apply { function: inner, args }, span);
                 for (arg, cotangent) in masked.iter().zip(given) {
                     state = this.one(state, arg, cotangent, span);
                 }
@@ -80,7 +87,10 @@ impl Chad<'_, '_> {
         let chosen = |types: Vec<Type>, flags: &[bool]| -> Vec<Type> {
             types.into_iter().zip(flags).filter(|(_, flag)| **flag).map(|(ty, _)| ty).collect()
         };
-        let params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
+        let mut params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
+        if self.engine.meaning.has_tasks() {
+            params.push(Type::BOOL);
+        }
         let results = self.cotangent_types(&chosen(lambda.params.iter().map(|it| it.ty.clone()).collect(), mask));
         let derivative = match self.engine.direction {
             Direction::Reverse => FunctionType { params, results },

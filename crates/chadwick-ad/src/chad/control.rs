@@ -354,10 +354,8 @@ impl Chad<'_, '_> {
             Direction::Reverse => self.backpropagator(&counts.concat(), span, |this, cotangents, state| {
                 let (left, right) = cotangents.split_at(counts[0].len());
                 match this.engine.meaning.has_tasks() {
-                    true => this.side_by_side(state, &derivatives, [left, right], span),
-                    false => derivatives.iter().zip([left, right]).fold(state, |state, (backpropagator, own)| {
-                        this.scoped(state, backpropagator, own.to_vec(), &[], span).0
-                    }),
+                    true => this.both_sides(state, &derivatives, [left, right], span),
+                    false => this.one_by_one(state, &derivatives, [left, right], span),
                 }
             }),
             Direction::Forward => self.pushforward(&counts.concat(), span, |this| {

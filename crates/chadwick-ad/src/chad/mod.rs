@@ -164,6 +164,9 @@ impl Linearised {
                 cotangents.push(meaning.in_form(context, seed.clone(), ty, span));
             }
         }
+        if meaning.has_tasks() {
+            cotangents.push(Atom::bool(false));
+        }
         let given = context.emit(Op::Apply { function: self.derivative.clone(), args: cotangents }, span);
         let mut given = given.into_iter();
         let mut all = Vec::new();

@@ -3,6 +3,9 @@
 //!
 //! The two sides of a fork are tasks, and stretches of a long map, cut by its length. Loops, trees of reductions and scopes stay inside a
 //! task. A task costs as many cells as there are variables in scope, which the text of the program decides.
+//!
+//! There are tasks enough inside a stretch of a map, so nothing forks there any more: maps and forks go on in the cells of the stretch. Whether they
+//! are inside one is told by the state, and functions that are called are told by who calls them.
 
 use super::meaning::State;
 use super::rules::Chad;
@@ -15,11 +18,48 @@ const STRETCH: i64 = 32;
 /// The most tasks of a map.
 const TASKS: i64 = 64;
 
+/// Whether nothing forks any more, as a state says.
+fn forks_no_more(state: &[Atom]) -> Atom {
+    state.last().cloned().unwrap_or(Atom::bool(true))
+}
+
+/// Lets a state say that.
+pub fn tell(state: &mut [Atom], forks_no_more: Atom) {
+    if let Some(last) = state.last_mut() {
+        *last = forks_no_more;
+    }
+}
+
 impl Chad<'_, '_> {
-    /// Calls the backpropagators of both sides of a fork; the right one has cells of its own.
-    pub fn side_by_side(&mut self, state: State, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> State {
+    /// What a called function is told of the state around it: whether nothing forks there any more.
+    pub fn told(&self, state: &State) -> Vec<Atom> {
+        let said = state.as_deref().map(forks_no_more);
+        said.filter(|_| self.engine.meaning.has_tasks()).into_iter().collect()
+    }
+
+    /// Calls the backpropagators of both sides of a fork, side by side where things fork.
+    pub fn both_sides(&mut self, state: State, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> State {
         let environment = self.environment.clone();
         let before = self.written_out(state, &environment, span);
+        let condition = forks_no_more(&before);
+        self.context.b.push_block();
+        let after = self.one_by_one(Some(before.clone()), backpropagators, cotangents, span);
+        let after = self.written_out(after, &environment, span);
+        let then = self.context.b.pop_block(after);
+        self.context.b.push_block();
+        let after = self.side_by_side(before, backpropagators, cotangents, span);
+        let otherwise = self.context.b.pop_block(after);
+        Some(self.context.emit(Op::If { condition, then, otherwise }, span))
+    }
+
+    pub fn one_by_one(&mut self, state: State, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> State {
+        let calls = backpropagators.iter().zip(cotangents);
+        calls.fold(state, |state, (backpropagator, own)| self.scoped(state, backpropagator, own.to_vec(), &[], span).0)
+    }
+
+    /// The right side has cells of its own.
+    fn side_by_side(&mut self, before: Vec<Atom>, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> Vec<Atom> {
+        let environment = self.environment.clone();
         let mut sides = Vec::new();
         for ((backpropagator, own), is_left) in backpropagators.iter().zip(cotangents).zip([true, false]) {
             self.context.b.push_block();
@@ -33,11 +73,11 @@ impl Chad<'_, '_> {
         let mut left = self.context.b.push(Op::Par { left, right }, [types.clone(), types].concat(), span);
         let right = left.split_off(before.len());
         let (meaning, context) = self.meaning();
-        Some(meaning.merged(context, &environment, left, right, span))
+        meaning.merged(context, &environment, left, right, span)
     }
 
     /// Calls `make` for stretches of the numbers below `size`, with the first and the count of each. They have cells of their own if there are
-    /// enough.
+    /// enough of them, and not tasks enough.
     pub fn in_stretches(
         &mut self,
         size: Atom,
@@ -50,7 +90,9 @@ impl Chad<'_, '_> {
         let full = context.i64_op(BinaryOp::Div, rounded, Atom::i64(STRETCH), span);
         let tasks = context.i64_op(BinaryOp::Min, full, Atom::i64(TASKS), span);
         let compare = PrimOp::Compare(CompareOp::LessEqual, Prim::I64);
-        let condition = context.prim(compare, vec![tasks.clone(), Atom::i64(1)], span);
+        let is_short = context.prim(compare, vec![tasks.clone(), Atom::i64(1)], span);
+        let or = PrimOp::Binary(BinaryOp::Or, Prim::Bool);
+        let condition = context.prim(or, vec![is_short, forks_no_more(&state)], span);
         let environment = self.environment.clone();
 
         self.context.b.push_block();
@@ -90,9 +132,13 @@ impl Chad<'_, '_> {
         }
         let (end, start) = (ends.pop().unwrap_or(Atom::i64(0)), ends.pop().unwrap_or(Atom::i64(0)));
         let count = self.context.i64_op(BinaryOp::Sub, end, start.clone(), span);
-        let own = make(self, start, count, None);
+        let mut empty = self.written_out(None, &environment, span);
+        tell(&mut empty, Atom::bool(true));
+        let own = make(self, start, count, Some(empty));
+        let mut cells = self.written_out(own, &environment, span);
+        cells.pop();
         let mut results = Vec::new();
-        for state in self.written_out(own, &environment, span) {
+        for state in cells {
             let ty = boxed(self.context.type_of(&state).any_sizes());
             results.extend(self.context.construct(&ty, 0, vec![state], span));
         }
