@@ -7,6 +7,7 @@
 //! There are tasks enough inside a stretch of a map, so nothing forks there any more: maps and forks go on in the cells of the stretch. Whether they
 //! are inside one is told by the state, and functions that are called are told by who calls them.
 
+use super::linear::LinearFunction;
 use super::meaning::State;
 use super::rules::Chad;
 use crate::context::boxed;
@@ -38,7 +39,13 @@ impl Chad<'_, '_> {
     }
 
     /// Calls the backpropagators of both sides of a fork, side by side where things fork.
-    pub fn both_sides(&mut self, state: State, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> State {
+    pub fn both_sides(
+        &mut self,
+        state: State,
+        backpropagators: &[LinearFunction],
+        cotangents: [&[Atom]; 2],
+        span: Span,
+    ) -> State {
         let environment = self.environment.clone();
         let before = self.written_out(state, &environment, span);
         let condition = forks_no_more(&before);
@@ -52,13 +59,25 @@ impl Chad<'_, '_> {
         Some(self.context.emit(Op::If { condition, then, otherwise }, span))
     }
 
-    pub fn one_by_one(&mut self, state: State, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> State {
+    pub fn one_by_one(
+        &mut self,
+        state: State,
+        backpropagators: &[LinearFunction],
+        cotangents: [&[Atom]; 2],
+        span: Span,
+    ) -> State {
         let calls = backpropagators.iter().zip(cotangents);
         calls.fold(state, |state, (backpropagator, own)| self.scoped(state, backpropagator, own.to_vec(), &[], span).0)
     }
 
     /// The right side has cells of its own.
-    fn side_by_side(&mut self, before: Vec<Atom>, backpropagators: &[Atom], cotangents: [&[Atom]; 2], span: Span) -> Vec<Atom> {
+    fn side_by_side(
+        &mut self,
+        before: Vec<Atom>,
+        backpropagators: &[LinearFunction],
+        cotangents: [&[Atom]; 2],
+        span: Span,
+    ) -> Vec<Atom> {
         let environment = self.environment.clone();
         let mut sides = Vec::new();
         for ((backpropagator, own), is_left) in backpropagators.iter().zip(cotangents).zip([true, false]) {
