@@ -7,7 +7,6 @@ use chadwick::compile::{Cotangents, Engine, Rung, Stage};
 use chadwick::{Backend, NativeOptions, Program, Value};
 use chadwick_core::visit::variable_types;
 use chadwick_core::{Atom, Binder, Block, FunctionId, Op, Statement, Type, Var};
-use chadwick_source::Name;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -490,44 +489,33 @@ fn maps_inside_the_tasks_of_a_map_are_cut_no_further() {
     assert!(tasks.len() > 1 && tasks.iter().all(|task| task.forks.is_empty()), "{} tasks", tasks.len());
 }
 
-/// Traces the start of every task of a map: an element of a build by `task`.
-fn with_traced_tasks(block: Block, names: &[Name], next: &mut u32) -> Block {
-    let mut block = block;
-    for statement in &mut block.statements {
-        let op = std::mem::replace(&mut statement.op, Op::Copy(Vec::new()));
-        let task = match &op {
-            Op::Build { space, .. } => space.iter().map(|axis| axis.var).find(|var| names[var.0 as usize].as_str() == "task"),
-            _ => None,
-        };
-        statement.op = op.map_blocks(&mut |inside| {
-            let mut inside = with_traced_tasks(inside, names, next);
-            if let Some(task) = task {
-                let binders = vec![Binder { var: Var(*next), ty: Type::I64 }];
-                *next += 1;
-                let op = Op::Trace { tag: "task".into(), args: vec![Atom::Var(task)] };
-                inside.statements.insert(0, Statement { binders, op, span: statement.span });
-            }
-            inside
-        });
-    }
-    block
-}
-
-/// How many tasks the maps of a derivative are cut into in a call of the entry point `f`.
-fn tasks_of_maps(text: &str, args: &[Value]) -> usize {
+/// How many stretches the maps of a derivative are cut into in a call of the entry point `f`.
+fn stretches(text: &str, args: &[Value]) -> usize {
     let made = by(Engine::ChadEfficient(Cotangents::InTasks), &source(text)).at_stage(Stage::Derivatives);
     let made = made.unwrap_or_else(|error| panic!("{}", error.message()));
     let mut core = made.core().clone();
-    let (names, mut next) = (core.var_names.clone(), variable_types(&core).len() as u32);
-    for function in &mut core.functions {
-        function.body = with_traced_tasks(std::mem::take(&mut function.body), &names, &mut next);
+    let mut next = variable_types(&core).len() as u32;
+    for function in core.functions.iter_mut().filter(|it| it.name.as_str() == "stretches") {
+        let [from, to] = [1, 2].map(|at: usize| function.params[at].clone());
+        let binders = [&from, &to].map(|param| {
+            next += 1;
+            Binder { var: Var(next - 1), ty: param.ty.clone() }
+        });
+        let op = Op::Trace { tag: "stretch".into(), args: vec![Atom::Var(from.var), Atom::Var(to.var)] };
+        function.body.statements.insert(0, Statement { binders: binders.to_vec(), op, span: function.span });
     }
     let made = Program::from_core(core, Arc::clone(made.source_map()), Vec::new());
-    let count = Rc::new(RefCell::new(0));
-    let sink = Rc::clone(&count);
-    made.set_trace(move |_, _| *sink.borrow_mut() += 1);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    made.set_trace(move |_, text| sink.borrow_mut().push(text.to_owned()));
     made.function("f").and_then(|f| f.call(args)).unwrap_or_else(|error| panic!("{}", error.message()));
-    *count.borrow()
+    let seen = seen.borrow();
+    let lengths = seen.iter().map(|text| {
+        let ends = Shown::values(&mut text.as_str());
+        ends[1].number() - ends[0].number()
+    });
+    // What is longer was halved.
+    lengths.filter(|length| *length < 64).count()
 }
 
 /// Maps and forks inside a task of efficient CHAD go on in its cells, also in functions that are called there. What is outside of tasks forks however
@@ -542,15 +530,15 @@ def rec called (n: i64) (x: f64): f64 = if x > 1e9 then called n (0.5 * x) else 
 ";
     let tasks = |body: &str| {
         let text = format!("{sines}entry f (n: i64) (x: f64) = vjp (\\x -> {body}) x 1");
-        tasks_of_maps(&text, &[320i64.into(), 0.5.into()])
+        stretches(&text, &[320i64.into(), 0.5.into()])
     };
     let outer = |body: &str| format!("total (tabulate n (\\i -> let y = x * f64.i64 i in {body}))");
-    assert_eq!([tasks("sines n x"), tasks("called n x")], [10; 2]);
+    assert_eq!([tasks("sines n x"), tasks("called n x")], [8; 2]);
     for body in ["sines n y", "called n y", "let (a, b) = par (sines n y) (called n y) in a * b"] {
-        assert_eq!(tasks(&outer(body)), 10, "{body}");
+        assert_eq!(tasks(&outer(body)), 8, "{body}");
     }
     let short = "total (tabulate 3 (\\i -> called n (x * f64.i64 i)))";
-    assert_eq!([tasks(short), tasks("let (a, b) = par (sines n x) (called n x) in a * b")], [30, 20]);
+    assert_eq!([tasks(short), tasks("let (a, b) = par (sines n x) (called n x) in a * b")], [24, 16]);
 }
 
 #[test]
