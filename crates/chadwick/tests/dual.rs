@@ -2,7 +2,7 @@
 
 mod work;
 
-use chadwick::compile::{Engine, Rung};
+use chadwick::compile::{Engine, Rung, Stage};
 use chadwick::{Backend, Limits, NativeOptions, Program, Value};
 use chadwick_generate::Random;
 use work::{assert_near, run, source};
@@ -358,6 +358,20 @@ entry by_seed (x: f64) (s: f64) = vjp (\\s -> vjp (\\x -> x * x * x) x s) s 1";
     let program = by(&source(text), Rung::Delta);
     assert_eq!(run(&program, "f", &[1.0.into()]).0, [8.0]);
     assert_eq!(run(&program, "by_seed", &[2.0.into(), 0.0.into()]).0, [12.0]);
+}
+
+/// The inner derivative does not depend on what has a rule, so there is no call that needs it.
+#[test]
+fn a_rule_that_no_derivative_needs_leaves_well_formed_core() {
+    let text = "
+def g (x: f64): f64 = with_vjp id (\\_ ct -> 2 * ct) x
+entry f (x: f64) = vjp (\\x -> let y = g x in vjp (\\y -> 3 * y) y 1) x 1";
+    for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Naive) {
+        let program = by(&source(text), rung);
+        let made = program.at_stage(Stage::Derivatives).unwrap_or_else(|error| panic!("{}", error.message()));
+        assert!(chadwick_core::verify::verify(made.core()).is_empty(), "{}", rung.name());
+        assert_eq!(run(&program, "f", &[1.5.into()]).0, [0.0], "{}", rung.name());
+    }
 }
 
 #[test]
