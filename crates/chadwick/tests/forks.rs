@@ -542,6 +542,14 @@ def rec called (n: i64) (x: f64): f64 = if x > 1e9 then called n (0.5 * x) else 
 }
 
 #[test]
+fn native_code_runs_the_stretches_of_efficient_chad_side_by_side() {
+    let text = "entry f [n] (xs: [n]f64) = vjp (\\xs -> let ys = map f64.sin xs in f64.sum ys * ys[0]) xs 1";
+    let text = native(&by(PARALLEL[1], &source(text)), 2).c_text().expect("C");
+    let forks: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("if (cw_fork(ctx, ")).collect();
+    assert!(forks.iter().any(|line| line.contains("stretches")), "{forks:?}");
+}
+
+#[test]
 fn maps_inside_maps_give_the_same_bits_for_any_number_of_threads() {
     let text = r"
 def total [n] (xs: [n]f64): f64 = f64.sum xs * xs[n / 2]
