@@ -2,7 +2,7 @@
 
 mod work;
 
-use chadwick::compile::{Engine, Rung};
+use chadwick::compile::{Engine, Rung, Stage};
 use chadwick::{Backend, Limits, NativeOptions, Program, Value};
 use chadwick_generate::Random;
 use work::{assert_near, run, source};
@@ -283,9 +283,21 @@ fn denotation(xs: &[f64], instructions: &[Instruction], result: usize, tangents:
     values[result].1
 }
 
+/// Which instructions the result needs.
+fn used(inputs: usize, instructions: &[Instruction], result: usize) -> Vec<bool> {
+    let mut used = vec![false; inputs + instructions.len()];
+    used[result] = true;
+    for (at, (kind, left, right, _)) in instructions.iter().enumerate().rev() {
+        if used[inputs + at] {
+            used[*left] = true;
+            used[*right] |= *kind != 0;
+        }
+    }
+    used.split_off(inputs)
+}
+
 /// Krawiec et al., lemma 6: `s * [[u]] g` is the sum of what `eval s u` adds for each variable, times `g` of it. Evaluation goes through the body
-/// first, so it visits each binding once, however often its variable is used. One that is not used is evaluated at zero: a cotangent that is zero
-/// is not skipped, since its own derivative may not be zero.
+/// first, so it visits each binding once, however often its variable is used, and skips those that are not used.
 #[test]
 fn random_deltas_are_evaluated_body_first() {
     let program = by(&source(DELTAS), Rung::Delta);
@@ -300,7 +312,10 @@ fn random_deltas_are_evaluated_body_first() {
         (found, counters.operations)
     };
     let (_, none) = eval(&[1.0, 1.0], &[], 0, 1.0);
-    let each = [0, 1, 2].map(|kind| eval(&[1.0, 1.0], &[(kind, 0, 1, 2.0)], 2, 1.0).1 - none);
+    let cost = |result: usize| [0, 1, 2].map(|kind| eval(&[1.0, 1.0], &[(kind, 0, 1, 2.0)], result, 1.0).1 - none);
+    let (visited, skipped) = (cost(2), cost(0));
+    assert_eq!([0, 1, 2].map(|kind| skipped[kind] < visited[kind]), [true; 3]);
+    let mut unused = 0;
     for seed in 0..200 {
         let mut random = Random::new(seed);
         let mut below = |limit: usize| random.between(0, limit as i64 - 1) as usize;
@@ -325,9 +340,51 @@ fn random_deltas_are_evaluated_body_first() {
         assert!((sum - wanted).abs() <= 1e-12 * scale.max(1.0), "seed {seed}: {sum} instead of {wanted}");
         // Further inputs are no operations.
         let (_, none) = eval(&xs, &[], 0, s);
-        let visits: u64 = instructions.iter().map(|it| each[it.0]).sum();
-        assert_eq!(work - none, visits, "seed {seed}: {instructions:?}");
+        let used = used(inputs, &instructions, result);
+        let costs = instructions.iter().zip(&used).map(|(it, used)| if *used { visited[it.0] } else { skipped[it.0] });
+        assert_eq!(work - none, costs.sum::<u64>(), "seed {seed}: {instructions:?}");
+        unused += used.iter().filter(|used| !**used).count();
     }
+    assert!(unused > 500, "{unused} bindings that are not used");
+}
+
+/// A cotangent that is zero has derivatives that are not: only what is not used is skipped.
+#[test]
+fn a_binding_is_not_skipped_for_a_cotangent_that_is_zero() {
+    let text = "
+def g (x: f64): f64 = let y = x * x in (y - 1) * (y - 1)
+entry f (x: f64) = vjp (\\x -> vjp g x 1) x 1
+entry by_seed (x: f64) (s: f64) = vjp (\\s -> vjp (\\x -> x * x * x) x s) s 1";
+    let program = by(&source(text), Rung::Delta);
+    assert_eq!(run(&program, "f", &[1.0.into()]).0, [8.0]);
+    assert_eq!(run(&program, "by_seed", &[2.0.into(), 0.0.into()]).0, [12.0]);
+}
+
+/// The inner derivative does not depend on what has a rule, so there is no call that needs it.
+#[test]
+fn a_rule_that_no_derivative_needs_leaves_well_formed_core() {
+    let text = "
+def g (x: f64): f64 = with_vjp id (\\_ ct -> 2 * ct) x
+entry f (x: f64) = vjp (\\x -> let y = g x in vjp (\\y -> 3 * y) y 1) x 1";
+    for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Naive) {
+        let program = by(&source(text), rung);
+        let made = program.at_stage(Stage::Derivatives).unwrap_or_else(|error| panic!("{}", error.message()));
+        assert!(chadwick_core::verify::verify(made.core()).is_empty(), "{}", rung.name());
+        assert_eq!(run(&program, "f", &[1.5.into()]).0, [0.0], "{}", rung.name());
+    }
+}
+
+#[test]
+fn the_rule_of_a_call_is_run_if_its_result_is_used() {
+    let text = "
+def g (x: f64): f64 = with_vjp id (\\_ ct -> loop s = 0 for _i < 1000 do s + 2 * ct) x
+entry f [n] (xs: [n]f64) (at: i64) = vjp (\\xs -> (map g xs ++ xs)[at]) xs 1";
+    let program = by(&source(text), Rung::Delta);
+    let gradient = |at: i64| run(&program, "f", &[vec![0.0; 3].into(), at.into()]);
+    let ((by_rule, with_one), (plain, with_none)) = (gradient(1), gradient(4));
+    assert_eq!((by_rule, plain), (vec![0.0, 2000.0, 0.0], vec![0.0, 1.0, 0.0]));
+    let one = with_one.operations - with_none.operations;
+    assert!(with_none.operations < one, "{one} for one rule, and {} for none", with_none.operations);
 }
 
 #[test]

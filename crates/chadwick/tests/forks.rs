@@ -488,3 +488,76 @@ fn maps_inside_the_tasks_of_a_map_are_cut_no_further() {
     let tasks: Vec<&Task> = inside.forks.iter().flatten().collect();
     assert!(tasks.len() > 1 && tasks.iter().all(|task| task.forks.is_empty()), "{} tasks", tasks.len());
 }
+
+/// How many stretches the maps of a derivative are cut into in a call of the entry point `f`.
+fn stretches(text: &str, args: &[Value]) -> usize {
+    let made = by(Engine::ChadEfficient(Cotangents::InTasks), &source(text)).at_stage(Stage::Derivatives);
+    let made = made.unwrap_or_else(|error| panic!("{}", error.message()));
+    let mut core = made.core().clone();
+    let mut next = variable_types(&core).len() as u32;
+    for function in core.functions.iter_mut().filter(|it| it.name.as_str() == "stretches") {
+        let [from, to] = [1, 2].map(|at: usize| function.params[at].clone());
+        let binders = [&from, &to].map(|param| {
+            next += 1;
+            Binder { var: Var(next - 1), ty: param.ty.clone() }
+        });
+        let op = Op::Trace { tag: "stretch".into(), args: vec![Atom::Var(from.var), Atom::Var(to.var)] };
+        function.body.statements.insert(0, Statement { binders: binders.to_vec(), op, span: function.span });
+    }
+    let made = Program::from_core(core, Arc::clone(made.source_map()), Vec::new());
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    made.set_trace(move |_, text| sink.borrow_mut().push(text.to_owned()));
+    made.function("f").and_then(|f| f.call(args)).unwrap_or_else(|error| panic!("{}", error.message()));
+    let seen = seen.borrow();
+    let lengths = seen.iter().map(|text| {
+        let ends = Shown::values(&mut text.as_str());
+        ends[1].number() - ends[0].number()
+    });
+    // What is longer was halved.
+    lengths.filter(|length| *length < 64).count()
+}
+
+/// Maps and forks inside a task of efficient CHAD go on in its cells, also in functions that are called there. What is outside of tasks forks however
+/// deep it is: in a map too short to be cut, and on both sides of a fork.
+#[test]
+fn inside_the_tasks_of_a_map_efficient_chad_forks_no_more() {
+    // What is only summed up is no map, but a reduction.
+    let sines = "
+def total [n] (xs: [n]f64): f64 = f64.sum xs * xs[n / 2]
+def sines (n: i64) (x: f64): f64 = total (tabulate n (\\j -> f64.sin (x * f64.i64 j)))
+def rec called (n: i64) (x: f64): f64 = if x > 1e9 then called n (0.5 * x) else sines n x
+";
+    let tasks = |body: &str| {
+        let text = format!("{sines}entry f (n: i64) (x: f64) = vjp (\\x -> {body}) x 1");
+        stretches(&text, &[320i64.into(), 0.5.into()])
+    };
+    let outer = |body: &str| format!("total (tabulate n (\\i -> let y = x * f64.i64 i in {body}))");
+    assert_eq!([tasks("sines n x"), tasks("called n x")], [8; 2]);
+    for body in ["sines n y", "called n y", "let (a, b) = par (sines n y) (called n y) in a * b"] {
+        assert_eq!(tasks(&outer(body)), 8, "{body}");
+    }
+    let short = "total (tabulate 3 (\\i -> called n (x * f64.i64 i)))";
+    assert_eq!([tasks(short), tasks("let (a, b) = par (sines n x) (called n x) in a * b")], [24, 16]);
+}
+
+#[test]
+fn native_code_runs_the_stretches_of_efficient_chad_side_by_side() {
+    let text = "entry f [n] (xs: [n]f64) = vjp (\\xs -> let ys = map f64.sin xs in f64.sum ys * ys[0]) xs 1";
+    let text = native(&by(PARALLEL[1], &source(text)), 2).c_text().expect("C");
+    let forks: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("if (cw_fork(ctx, ")).collect();
+    assert!(forks.iter().any(|line| line.contains("stretches")), "{forks:?}");
+}
+
+#[test]
+fn maps_inside_maps_give_the_same_bits_for_any_number_of_threads() {
+    let text = r"
+def total [n] (xs: [n]f64): f64 = f64.sum xs * xs[n / 2]
+def rec sines (n: i64) (x: f64): f64 =
+  if x > 1e9 then sines n (0.5 * x) else total (tabulate (n + 1) (\j -> f64.sin (x * f64.i64 j)))
+entry nested (n: i64) (x: f64) = vjp (\x -> total (tabulate (n + 1) (\i -> sines n (x * f64.i64 i)))) x 1
+entry short (n: i64) (x: f64) = vjp (\x -> total (tabulate 3 (\i -> sines n (x * f64.i64 i)))) x 1
+entry forks (n: i64) (x: f64) =
+  vjp (\x -> total (tabulate (n + 1) (\i -> let (a, b) = par (sines n (x * f64.i64 i)) (sines 5 x) in a * b))) x 1";
+    PARALLEL.into_iter().for_each(|engine| maps_are_the_same(engine, 100, text));
+}

@@ -2,10 +2,11 @@
 
 use super::Direction;
 use super::gathers::Gathers;
+use super::linear::{LinearFunction, LinearFunctions};
 use super::meaning::{State, Whole};
 use super::rules::Chad;
 use crate::context::with_axis;
-use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, Op, Prim, PrimOp, Size, SliceDim, Statement, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
@@ -17,7 +18,7 @@ impl Chad<'_, '_> {
         body: &Block,
         inner: &[Vec<Size>],
         types: &[Type],
-    ) -> Option<Atom> {
+    ) -> Option<LinearFunction> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
         let gathers = match self.engine.direction == Direction::Reverse && self.engine.meaning.has_gathers() {
@@ -28,7 +29,7 @@ impl Chad<'_, '_> {
         self.context.b.push_block();
         gathers.first.iter().for_each(|statement| self.context.push_statement(statement.clone()));
         let (mut results, derivative) = self.block(&gathers.rest, &gathers.elements(), &flags, span);
-        results.push(derivative);
+        results.push(derivative.into_value());
         results.extend(places.iter().cloned());
         let body = self.context.b.pop_block(results);
         let own = inner.iter().zip(&flags).filter(|(_, flag)| **flag);
@@ -36,14 +37,13 @@ impl Chad<'_, '_> {
         let inner = [inner.to_vec(), vec![Vec::new(); 1 + places.len()]].concat();
         let elements: Vec<Type> = types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)).collect();
         let environment = [self.environment.clone(), self.variables(&gathers.elements())].concat();
-        let derivative = Type::Function(self.derivative_type(&elements, &environment).into());
-        let derivatives = self.context.fresh(format!("{}s", self.derivative_name()), derivative.array([Dim::Any]));
+        let ty = self.derivative_type(&elements, &environment);
+        let (kept, derivatives) = self.bound_array(ty);
         let mut binders = self.primal_binders(&statement.binders);
-        binders.push(derivatives.clone());
+        binders.push(kept);
         let places: Vec<Binder> = places.iter().map(|_| self.context.fresh("places", with_axis(&Type::I64))).collect();
         binders.extend(places.iter().cloned());
         self.push(binders, Op::Build { space: space.to_vec(), body, inner }, span);
-        let derivatives = Atom::Var(derivatives.var);
         if self.engine.direction == Direction::Forward {
             return Some(self.pushforward(types, span, |this| this.build_of_tangents(&derivatives, inner_of_own, types, span)));
         }
@@ -54,7 +54,7 @@ impl Chad<'_, '_> {
             let state = this.written_out(state, &environment, span);
             let absent = this.all_absent(types, cotangents, span);
             let all = |this: &mut Self, state: Vec<Atom>| {
-                let size = this.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
+                let size = derivatives.count(this.context, span);
                 let rows: Vec<Atom> = types
                     .iter()
                     .zip(cotangents)
@@ -68,7 +68,7 @@ impl Chad<'_, '_> {
                             start => this.context.i64_op(BinaryOp::Add, start.clone(), at, span),
                         };
                         let args = rows.iter().map(|rows| this.element(rows, &at, span)).collect();
-                        let backpropagator = this.element(&derivatives, &at, span);
+                        let backpropagator = derivatives.at(this.context, &at, span);
                         this.scoped(state, &backpropagator, args, &inside, span)
                     });
                     gathered.iter().zip(parts).fold(state, |state, (gathered, elements)| {
@@ -91,11 +91,17 @@ impl Chad<'_, '_> {
         }))
     }
 
-    fn build_of_tangents(&mut self, derivatives: &Atom, inner: Vec<Vec<Size>>, types: &[Type], span: Span) -> Vec<Atom> {
-        let size = self.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
+    fn build_of_tangents(
+        &mut self,
+        derivatives: &LinearFunctions,
+        inner: Vec<Vec<Size>>,
+        types: &[Type],
+        span: Span,
+    ) -> Vec<Atom> {
+        let size = derivatives.count(self.context, span);
         let axis = Axis { var: self.context.fresh("i", Type::I64).var, size };
         self.context.b.push_block();
-        let derivative = self.element(derivatives, &Atom::Var(axis.var), span);
+        let derivative = derivatives.at(self.context, &Atom::Var(axis.var), span);
         let elements = self.pushed(&derivative, Vec::new(), span);
         let body = self.context.b.pop_block(elements);
         let types = self.cotangent_types(types);
@@ -124,7 +130,7 @@ impl Chad<'_, '_> {
     }
 
     /// An operation on whole arrays.
-    pub fn view(&mut self, statement: &Statement, types: &[Type]) -> Option<Atom> {
+    pub fn view(&mut self, statement: &Statement, types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         // Lengths are read first, so that an update finds its array unshared.
         let mut wholes: Vec<Whole> = match &statement.op {
@@ -193,7 +199,7 @@ impl Chad<'_, '_> {
     }
 
     /// The same operation on tangents.
-    fn view_of_tangents(&mut self, statement: &Statement, types: &[Type]) -> Atom {
+    fn view_of_tangents(&mut self, statement: &Statement, types: &[Type]) -> LinearFunction {
         let span = statement.span;
         self.pushforward(types, span, |this| {
             let mut op = statement.op.clone();
@@ -217,7 +223,7 @@ impl Chad<'_, '_> {
     }
 
     /// `D(s ! i) = … (x ! i, \d. x' (the array that has d at i))`
-    fn part(&mut self, array: &Atom, whole: &Whole, dims: &[SliceDim], types: &[Type], span: Span) -> Atom {
+    fn part(&mut self, array: &Atom, whole: &Whole, dims: &[SliceDim], types: &[Type], span: Span) -> LinearFunction {
         self.backpropagator(types, span, |this, cotangents, state| {
             let back = this.engine.meaning.embed(this.context, whole, dims, cotangents[0].clone(), span);
             this.one(state, array, back, span)

@@ -2,41 +2,30 @@
 //! arguments to theirs. Also functions with a rule of their own.
 
 use super::Direction;
+use super::linear::{LinearFunction, LinearType};
 use super::meaning::has_functions;
 use super::rules::Chad;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
-use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, FunctionType, Lambda, Op, Statement, Type, Var};
+use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;
 use rustc_hash::FxHashMap;
 
 impl Chad<'_, '_> {
     /// The results of a function's body, and the derivative of the wanted results by the masked parameters.
-    pub fn closed_block(&mut self, lambda: &Lambda, mask: &[bool], wanted: &[bool], span: Span) -> (Vec<Atom>, Atom) {
+    pub fn closed_block(&mut self, lambda: &Lambda, mask: &[bool], wanted: &[bool], span: Span) -> (Vec<Atom>, LinearFunction) {
         let masked = lambda.params.iter().zip(mask).filter(|(_, masked)| **masked);
         let bound: Vec<Binder> = masked.map(|(param, _)| param.clone()).collect();
         let (results, inner) = self.block(&lambda.body, &bound, wanted, span);
         if !self.engine.meaning.passes_state() {
             return (results, inner);
         }
-        // `run`: the environment of the body is made, changed, and taken apart.
         let variables = self.variables(&bound);
         let given = lambda.body.results.iter().zip(wanted).filter(|(_, wanted)| **wanted);
         let types: Vec<Type> = given.map(|(result, _)| self.source_type(result)).collect();
-        let params: Vec<Binder> = self.cotangent_types(&types).into_iter().map(|ty| self.context.fresh("d", ty)).collect();
-        let cotangents = params.iter().map(|param| Atom::Var(param.var)).collect();
-        self.context.b.push_block();
-        let (meaning, context) = self.meaning();
-        let state = meaning.nothing(context, &variables, span);
-        let (_, taken) = self.scoped(Some(state), &inner, cotangents, &variables, span);
-        let body = self.context.b.pop_block(taken);
-        let own: Vec<Type> = bound.iter().map(|binder| binder.ty.clone()).collect();
-        let results_of = self.cotangent_types(&own);
-        let lambda = Lambda { params, results: results_of, body };
-        let ty = chadwick_core::typing::lambda_type(&lambda);
-        (results, self.context.b.push_named("back", Op::Closure(lambda), vec![ty], span).swap_remove(0))
+        (results, self.run(&inner, &types, &variables, span))
     }
 
-    pub fn call(&mut self, statement: &Statement, function: FunctionId, args: &[Atom]) -> Option<Atom> {
+    pub fn call(&mut self, statement: &Statement, function: FunctionId, args: &[Atom]) -> Option<LinearFunction> {
         let span = statement.span;
         let holds = |ty: &Type| has_functions(self.context.program(), ty);
         let mask: Vec<bool> = args.iter().map(|arg| self.has_place(arg) || holds(&self.source_type(arg))).collect();
@@ -44,18 +33,18 @@ impl Chad<'_, '_> {
         let target = self.function(function, &mask, &wanted);
         let here = self.primals(args);
         let mut binders = self.primal_binders(&statement.binders);
-        let ty = self.context.program().functions[target.0 as usize].results.last().cloned().unwrap_or(Type::BOOL);
-        let inner = self.context.fresh(self.derivative_name(), ty);
-        binders.push(inner.clone());
+        let ty = self.function_derivative(function, &mask, &wanted);
+        let (kept, inner) = self.bound(&ty);
+        binders.push(kept);
         self.push(binders, Op::Call { function: target, args: here }, span);
         let active = statement.binders.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
         let types: Vec<Type> = active.map(|(binder, _)| binder.ty.clone()).collect();
         let masked = args.iter().zip(&mask).filter(|(_, masked)| **masked);
         let masked: Vec<Atom> = masked.map(|(arg, _)| arg.clone()).collect();
-        let inner = Atom::Var(inner.var);
         Some(match self.engine.direction {
             Direction::Reverse => self.backpropagator(&types, span, |this, cotangents, mut state| {
-                let given = this.context.emit(Op::Apply { function: inner, args: cotangents.to_vec() }, span);
+                let args = [cotangents.to_vec(), this.told(&state)].concat();
+                let given = inner.apply(this.context, args, span);
                 for (arg, cotangent) in masked.iter().zip(given) {
                     state = this.one(state, arg, cotangent, span);
                 }
@@ -63,7 +52,7 @@ impl Chad<'_, '_> {
             }),
             Direction::Forward => self.pushforward(&types, span, |this| {
                 let args = this.tangents_of(&masked, span);
-                this.context.emit(Op::Apply { function: inner, args }, span)
+                inner.apply(this.context, args, span)
             }),
         })
     }
@@ -77,17 +66,9 @@ impl Chad<'_, '_> {
         let source = self.context.program().functions[function.0 as usize].clone();
         let lambda = Lambda { params: source.params, results: source.results, body: source.body };
         let lambda = self.context.copy_lambda(&lambda);
-        let chosen = |types: Vec<Type>, flags: &[bool]| -> Vec<Type> {
-            types.into_iter().zip(flags).filter(|(_, flag)| **flag).map(|(ty, _)| ty).collect()
-        };
-        let params = self.cotangent_types(&chosen(lambda.results.clone(), wanted));
-        let results = self.cotangent_types(&chosen(lambda.params.iter().map(|it| it.ty.clone()).collect(), mask));
-        let derivative = match self.engine.direction {
-            Direction::Reverse => FunctionType { params, results },
-            Direction::Forward => FunctionType { params: results, results: params },
-        };
+        let derivative = self.function_derivative(function, mask, wanted);
         let mut types: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
-        types.push(Type::Function(derivative.into()));
+        types.push(derivative.value());
         let name = self.function_name(&source.name);
         let target = self.context.reserve(name, Vec::new(), types, source.span);
         self.engine.functions.insert(key, target);
@@ -97,14 +78,30 @@ impl Chad<'_, '_> {
         inner.context.b.program_mut().functions[target.0 as usize].params = params;
         inner.context.b.push_block();
         let (mut results, derivative) = inner.closed_block(&lambda, mask, wanted, source.span);
-        results.push(derivative);
+        results.push(derivative.into_value());
         let body = self.context.b.pop_block(results);
         self.context.b.program_mut().functions[target.0 as usize].body = body;
         target
     }
 
+    /// The type of the derivative of a function's wanted results by its masked parameters.
+    fn function_derivative(&mut self, function: FunctionId, mask: &[bool], wanted: &[bool]) -> LinearType {
+        let chosen = |types: Vec<Type>, flags: &[bool]| -> Vec<Type> {
+            types.into_iter().zip(flags).filter(|(_, flag)| **flag).map(|(ty, _)| ty).collect()
+        };
+        let source = &self.context.program().functions[function.0 as usize];
+        let params = chosen(source.params.iter().map(|param| param.ty.clone()).collect(), mask);
+        let results = chosen(source.results.clone(), wanted);
+        let mut given = self.cotangent_types(&results);
+        if self.engine.meaning.has_tasks() {
+            given.push(Type::BOOL);
+        }
+        let params = self.cotangent_types(&params);
+        LinearType::of_function(self.engine.direction, params, given)
+    }
+
     /// A function whose derivative the program gives.
-    pub fn custom(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Option<Atom> {
+    pub fn custom(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         let holds = |var: &Var| has_functions(self.context.program(), &self.context.var_type(*var));
         let outside = [lambda_free_variables(&custom.function), lambda_free_variables(&custom.rule)].concat();
@@ -150,7 +147,7 @@ impl Chad<'_, '_> {
     }
 
     /// A rule is given the arguments and their tangents.
-    fn custom_tangents(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> Atom {
+    fn custom_tangents(&mut self, statement: &Statement, custom: &Custom, types: &[Type]) -> LinearFunction {
         let span = statement.span;
         self.pushforward(types, span, |this| {
             let mut given = custom.args.clone();

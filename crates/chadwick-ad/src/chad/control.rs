@@ -1,12 +1,13 @@
 //! Choices, loops, pairs of blocks; and which forms are written in simpler ones first.
 
 use super::Direction;
+use super::linear::{LinearFunction, LinearFunctions};
 use super::meaning::{Field, has_cotangent};
 use super::rules::Chad;
 use crate::context::with_axis;
 use crate::flow::uses_rule;
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Custom, CustomKind, Dim, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Custom, CustomKind, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
 };
 use chadwick_source::Span;
 
@@ -174,7 +175,7 @@ impl Chad<'_, '_> {
         scrutinee: &Atom,
         arms: &[Arm],
         otherwise: Option<&Block>,
-    ) -> Option<Atom> {
+    ) -> Option<LinearFunction> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
         let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
@@ -211,7 +212,7 @@ impl Chad<'_, '_> {
                     }),
                 };
             }
-            results.push(derivative);
+            results.push(derivative.into_value());
             let body = self.context.b.pop_block(results);
             made.push(Arm { tag: arm.tag, binders, body });
         }
@@ -221,7 +222,7 @@ impl Chad<'_, '_> {
     }
 
     /// Iterations leave their derivatives in an array, which is gone through backwards, or forwards.
-    pub fn loop_statement(&mut self, statement: &Statement, parts: &Loop, types: &[Type]) -> Option<Atom> {
+    pub fn loop_statement(&mut self, statement: &Statement, parts: &Loop, types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         let count = parts.carry.len();
         let (last, rest) = statement.binders.split_at(count.min(statement.binders.len()));
@@ -246,15 +247,14 @@ impl Chad<'_, '_> {
         let emitted_types: Vec<Type> = emitted_types.collect();
         given.extend(emitted_types.iter().map(|ty| ty.peel(1).unwrap_or(Type::BOOL)));
         let environment = [self.environment.clone(), variables.clone()].concat();
-        let derivative = Type::Function(self.derivative_type(&given, &environment).into());
-        let derivatives = self.context.fresh(format!("{}s", self.derivative_name()), derivative.array([Dim::Any]));
+        let ty = self.derivative_type(&given, &environment);
+        let (kept, derivatives) = self.bound_array(ty);
         let lasts = self.primal_binders(last);
         let emitted = self.primal_binders(emitted);
-        let binders = [lasts.clone(), counter.to_vec(), emitted, vec![derivatives.clone()]].concat();
+        let binders = [lasts.clone(), counter.to_vec(), emitted, vec![kept]].concat();
         let hints = parts.hints.clone();
         let made = Loop { carry, initial, form, body, emits, counted: parts.counted, hints };
         self.push(binders, Op::Loop(Box::new(made)), span);
-        let backpropagators = Atom::Var(derivatives.var);
         if self.engine.direction == Direction::Forward {
             let active_lasts: Vec<bool> =
                 last.iter().zip(&carried).filter(|(_, carried)| **carried).map(|(last, _)| self.is_active(last)).collect();
@@ -262,13 +262,13 @@ impl Chad<'_, '_> {
             let initial: Vec<Atom> = initial.map(|(initial, _)| initial.clone()).collect();
             let emits = parts.emits.iter().zip(&emit_flags).filter(|(_, flag)| **flag).map(|(sizes, _)| sizes.clone()).collect();
             return Some(self.pushforward(types, span, |this| {
-                let (last, emitted) = this.pushing_loop(&backpropagators, &initial, emits, span);
+                let (last, emitted) = this.pushing_loop(&derivatives, &initial, emits, span);
                 let last = last.into_iter().zip(active_lasts).filter(|(_, is_active)| *is_active).map(|(last, _)| last);
                 last.chain(emitted).collect()
             }));
         }
         Some(self.backpropagator(types, span, |this, cotangents, state| {
-            let size = this.context.emit_one(Op::Dim { array: backpropagators.clone(), axis: 0 }, span);
+            let size = derivatives.count(this.context, span);
             let mut cotangents = cotangents.iter().cloned();
             let mut start = Vec::new();
             for ((binder, primal), _) in last.iter().zip(&lasts).zip(&carried).filter(|(_, carried)| **carried) {
@@ -287,7 +287,7 @@ impl Chad<'_, '_> {
                 let at = this.context.i64_op(BinaryOp::Sub, before, index, span);
                 let mut args = carried.to_vec();
                 args.extend(rows.iter().map(|rows| this.element(rows, &at, span)).collect::<Vec<Atom>>());
-                let backpropagator = this.element(&backpropagators, &at, span);
+                let backpropagator = derivatives.at(this.context, &at, span);
                 this.scoped(state, &backpropagator, args, &variables, span)
             });
             let from = parts.initial.iter().zip(&carried).filter(|(_, carried)| **carried);
@@ -301,18 +301,18 @@ impl Chad<'_, '_> {
     /// A loop that calls one derivative after the other, on the tangents of what is carried; gives those at the end, and those emitted.
     fn pushing_loop(
         &mut self,
-        derivatives: &Atom,
+        derivatives: &LinearFunctions,
         initial: &[Atom],
         emits: Vec<Vec<Size>>,
         span: Span,
     ) -> (Vec<Atom>, Vec<Atom>) {
-        let bound = self.context.emit_one(Op::Dim { array: derivatives.clone(), axis: 0 }, span);
+        let bound = derivatives.count(self.context, span);
         let start = self.tangents_of(initial, span);
         let types: Vec<Type> = start.iter().map(|atom| self.context.type_of(atom).any_sizes()).collect();
         let carry: Vec<Binder> = types.iter().map(|ty| self.context.fresh("t", ty.clone())).collect();
         let index = self.context.fresh("i", Type::I64);
         self.context.b.push_block();
-        let derivative = self.element(derivatives, &Atom::Var(index.var), span);
+        let derivative = derivatives.at(self.context, &Atom::Var(index.var), span);
         let carried = carry.iter().map(|binder| Atom::Var(binder.var)).collect();
         let next = self.pushed(&derivative, carried, span);
         let emitted = next.iter().skip(carry.len()).map(|atom| with_axis(&self.context.type_of(atom)));
@@ -330,7 +330,7 @@ impl Chad<'_, '_> {
         self.context.emit_one(Op::Index { array: array.clone(), indices: vec![at.clone()] }, span)
     }
 
-    pub fn par(&mut self, statement: &Statement, left: &Block, right: &Block) -> Option<Atom> {
+    pub fn par(&mut self, statement: &Statement, left: &Block, right: &Block) -> Option<LinearFunction> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
         let at = left.results.len().min(flags.len());
@@ -341,11 +341,11 @@ impl Chad<'_, '_> {
             blocks.push(self.block_with_derivative(block, &[], flags, span));
             let types: Vec<Type> = own.iter().zip(flags).filter(|(_, flag)| **flag).map(|(it, _)| it.ty.clone()).collect();
             let environment = self.environment.clone();
-            let ty = Type::Function(self.derivative_type(&types, &environment).into());
-            let derivative = self.context.fresh(self.derivative_name(), ty);
+            let ty = self.derivative_type(&types, &environment);
+            let (kept, derivative) = self.bound(&ty);
             binders.extend(self.primal_binders(own));
-            binders.push(derivative.clone());
-            derivatives.push(Atom::Var(derivative.var));
+            binders.push(kept);
+            derivatives.push(derivative);
             counts.push(types);
         }
         let (right, left) = (blocks.pop().unwrap_or_default(), blocks.pop().unwrap_or_default());
@@ -354,10 +354,8 @@ impl Chad<'_, '_> {
             Direction::Reverse => self.backpropagator(&counts.concat(), span, |this, cotangents, state| {
                 let (left, right) = cotangents.split_at(counts[0].len());
                 match this.engine.meaning.has_tasks() {
-                    true => this.side_by_side(state, &derivatives, [left, right], span),
-                    false => derivatives.iter().zip([left, right]).fold(state, |state, (backpropagator, own)| {
-                        this.scoped(state, backpropagator, own.to_vec(), &[], span).0
-                    }),
+                    true => this.both_sides(state, &derivatives, [left, right], span),
+                    false => this.one_by_one(state, &derivatives, [left, right], span),
                 }
             }),
             Direction::Forward => self.pushforward(&counts.concat(), span, |this| {
@@ -367,7 +365,7 @@ impl Chad<'_, '_> {
     }
 
     /// The value without a derivative, and a derivative that runs the block again: `(fst D[t], snd D[t])`.
-    pub fn recompute(&mut self, statement: &Statement, block: &Block, types: &[Type]) -> Option<Atom> {
+    pub fn recompute(&mut self, statement: &Statement, block: &Block, types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         let flags = self.flags(&statement.binders);
         let (again, replacements) = self.context.copy_block_with(block, []);

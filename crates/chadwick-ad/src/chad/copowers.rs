@@ -4,6 +4,7 @@
 //! linear function makes of each pair; so nobody can see in which order pairs are, how they are grouped, or whether there are some with zero.
 
 use super::functions::atoms;
+use super::linear::LinearFamily;
 use super::meaning::State;
 use super::rules::Chad;
 use crate::context::Context;
@@ -38,12 +39,14 @@ pub fn sum(context: &mut Context, bag: &Type, left: Atom, right: Atom, span: Spa
 
 impl Chad<'_, '_> {
     /// `copowfold`: adds what a function makes of each pair in a bag.
-    pub fn copower_fold(&mut self, ty: &Type, bag: Atom, each: Atom, state: State, span: Span) -> State {
+    pub fn copower_fold(&mut self, ty: &Type, bag: Atom, each: &LinearFamily, state: State, span: Span) -> State {
         let environment = self.environment.clone();
         let bag_type = self.engine.meaning.cotangent_type(self.context, ty);
         let types = self.engine.meaning.state_types(self.context, &environment);
-        let given = [vec![bag_type.clone(), self.context.type_of(&each)], types.clone()].concat();
-        let params: Vec<Binder> = given.into_iter().map(|ty| self.context.fresh("", ty)).collect();
+        let mut params = vec![self.context.fresh("", bag_type.clone())];
+        let (param, inside) = each.parameter(self.context);
+        params.push(param);
+        params.extend(types.iter().map(|ty| self.context.fresh("", ty.clone())).collect::<Vec<Binder>>());
         let parameters = atoms(&params);
         let name = Name::from("copower_fold");
         let function = self.context.reserve(name, params, types.clone(), span);
@@ -58,12 +61,12 @@ impl Chad<'_, '_> {
             let results = match tag as u32 {
                 NONE => before.clone(),
                 ONE => {
-                    let own = self.applied(&parameters[1], fields, span);
+                    let own = inside.apply(self.context, fields, span);
                     let joined = self.engine.meaning.joined(self.context, &environment, Some(before.clone()), own, span);
                     joined.unwrap_or_default()
                 }
                 BOTH => fields.into_iter().fold(before.clone(), |before, bag| {
-                    let args = [vec![bag, parameters[1].clone()], before].concat();
+                    let args = [vec![bag, inside.argument()], before].concat();
                     self.context.emit(Op::Call { function, args }, span)
                 }),
                 _ => before.clone(),
@@ -75,7 +78,7 @@ impl Chad<'_, '_> {
         let body: Block = self.context.b.pop_block(results);
         self.context.b.program_mut().functions[function.0 as usize].body = body;
         let start = self.written_out(state, &environment, span);
-        let args = [vec![bag, each], start].concat();
+        let args = [vec![bag, each.argument()], start].concat();
         Some(self.context.emit(Op::Call { function, args }, span))
     }
 }

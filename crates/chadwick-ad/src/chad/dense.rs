@@ -4,6 +4,7 @@
 
 use super::Direction;
 use super::copowers;
+use super::linear::LinearType;
 use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_functions, has_numbers, sizeless};
 use super::monoids::{Change, Monoid};
 use super::semirings::{Semiring, is_on_numbers};
@@ -109,11 +110,7 @@ impl Dense {
         let params = function.params.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         let mut results: Vec<Type> = function.results.iter().map(|ty| self.mapped(context, ty, Side::Primal)).collect();
         let [of_results, of_params] = [&function.results, &function.params].map(|types| self.carrying(context, types));
-        let derivative = match self.direction {
-            Direction::Reverse => FunctionType { params: of_results, results: of_params },
-            Direction::Forward => FunctionType { params: of_params, results: of_results },
-        };
-        results.push(Type::Function(derivative.into()));
+        results.push(LinearType::of_function(self.direction, of_params, of_results).value());
         Type::Function(FunctionType { params, results }.into())
     }
 

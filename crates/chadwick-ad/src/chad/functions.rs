@@ -6,15 +6,31 @@
 //! So a call runs the derivative of the body twice, and nested functions cost exponential time.
 
 use super::Direction;
+use super::linear::{LinearFunction, LinearType};
 use super::meaning::has_cotangent;
 use super::rules::Chad;
+use crate::context::Context;
 use chadwick_core::typing::lambda_type;
 use chadwick_core::{Atom, Binder, Lambda, Op, Statement, Type};
 use chadwick_source::Span;
 
+/// `\x. D(t)`: a function that gives the derivative of its results behind them.
+struct Both {
+    function: Atom,
+    ty: LinearType,
+}
+
+impl Both {
+    fn at(&self, context: &mut Context, args: Vec<Atom>, span: Span) -> (Vec<Atom>, LinearFunction) {
+        let mut values = context.emit(Op::Apply { function: self.function.clone(), args }, span);
+        let derivative = values.pop().unwrap_or(Atom::i64(0));
+        (values, LinearFunction::from_value(context, derivative, &self.ty))
+    }
+}
+
 impl Chad<'_, '_> {
     /// `D(\x. t) = let f = \x. D(t) in (\x. let (y, y') = f x in (y, \d. snd (y' d)), \d. copowfold (\x d'. fst (snd (f x) d')) d)`
-    pub fn closure(&mut self, statement: &Statement, lambda: &Lambda, types: &[Type]) -> Option<Atom> {
+    pub fn closure(&mut self, statement: &Statement, lambda: &Lambda, types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         if !self.engine.meaning.takes_functions() {
             return self.refuse(statement, "a function that is a value");
@@ -31,32 +47,19 @@ impl Chad<'_, '_> {
         let environment = [self.environment.clone(), variables].concat();
         let given: Vec<Type> =
             lambda.results.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(ty, _)| ty.clone()).collect();
-        let derivative = Type::Function(self.derivative_type(&given, &environment).into());
+        let ty = self.derivative_type(&given, &environment);
         let mut results: Vec<Type> = lambda.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty)).collect();
         let count = results.len();
-        results.push(derivative);
+        results.push(ty.value());
         let both = self.function_value("both", Lambda { params, results: results.clone(), body }, span);
+        let both = Both { function: both, ty };
 
-        let kept = self.environment.len();
         let cotangents = self.cotangent_types(&given);
         let params = self.fresh_params(lambda);
         self.context.b.push_block();
-        let mut values = self.applied(&both, atoms(&params), span);
-        let inner = values.pop().unwrap_or(Atom::i64(0));
-        let own = match self.engine.direction {
-            Direction::Reverse => {
-                self.linear(&cotangents, span, |this, cotangents| this.applied(&inner, cotangents.to_vec(), span).split_off(kept))
-            }
-            Direction::Forward => {
-                let types = self.cotangent_types(&inside_types);
-                self.linear(&types, span, |this, tangents| {
-                    let environment = this.environment.clone();
-                    let (meaning, context) = this.meaning();
-                    let still = meaning.nothing(context, &environment, span);
-                    this.applied(&inner, [still, tangents.to_vec()].concat(), span)
-                })
-            }
-        };
+        let (mut values, inner) = both.at(self.context, atoms(&params), span);
+        let tangents = self.cotangent_types(&inside_types);
+        let own = self.part_for_arguments(&inner, (&tangents, &cotangents), span).into_value();
         let own_type = self.context.type_of(&own);
         values.push(own);
         let body = self.context.b.pop_block(values);
@@ -72,24 +75,16 @@ impl Chad<'_, '_> {
         }
         Some(self.backpropagator(types, span, |this, bag, state| {
             let params = this.fresh_params(lambda);
-            let own: Vec<Binder> = cotangents.iter().map(|ty| this.context.fresh("d", ty.clone())).collect();
-            this.context.b.push_block();
-            let inner = this.applied(&both, atoms(&params), span).pop().unwrap_or(Atom::i64(0));
-            let mut captured = this.applied(&inner, atoms(&own), span);
-            captured.truncate(kept);
-            let body = this.context.b.pop_block(captured);
-            let environment = this.environment.clone();
-            let results = this.engine.meaning.state_types(this.context, &environment);
-            let each = this.function_value("captured", Lambda { params: [params, own].concat(), results, body }, span);
-            this.copower_fold(&ty, bag[0].clone(), each, state, span)
+            let each = this.parts_for_captured(params, &cotangents, span, |this, args| both.at(this.context, args, span).1);
+            this.copower_fold(&ty, bag[0].clone(), &each, state, span)
         }))
     }
 
     /// The tangent of a function: `\x. snd (f x) (t, 0)`, for what it captured.
-    fn captured_tangents(&mut self, lambda: &Lambda, both: &Atom, results: &[Type], span: Span) -> Atom {
+    fn captured_tangents(&mut self, lambda: &Lambda, both: &Both, results: &[Type], span: Span) -> Atom {
         let params = self.fresh_params(lambda);
         self.context.b.push_block();
-        let inner = self.applied(both, atoms(&params), span).pop().unwrap_or(Atom::i64(0));
+        let (_, inner) = both.at(self.context, atoms(&params), span);
         let mut still = Vec::new();
         for (param, primal) in lambda.params.iter().zip(&params) {
             if has_cotangent(self.context, &param.ty) {
@@ -103,21 +98,25 @@ impl Chad<'_, '_> {
 
     /// `D(s t) = let (f, f') = D(s); (x, x') = D(t); (y, y') = f x in (y, \d. f' [(x, d)] + x' (y' d))`, and forwards
     /// `(y, \t. (f' t) x + y' (x' t))`
-    pub fn apply(&mut self, statement: &Statement, function: &Atom, args: &[Atom], types: &[Type]) -> Option<Atom> {
+    pub fn apply(&mut self, statement: &Statement, function: &Atom, args: &[Atom], types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         if !self.engine.meaning.takes_functions() {
             return self.refuse(statement, "a function that is a value");
         }
         let here = self.primals(args);
         let applied = self.primal(function);
-        let Type::Function(ty) = self.context.type_of(&applied) else { return None };
+        let Type::Function(ty) = self.source_type(function) else { return None };
+        let [of_params, of_results] = [&ty.params, &ty.results].map(|types| {
+            let carrying: Vec<Type> = types.iter().filter(|ty| has_cotangent(self.context, ty)).cloned().collect();
+            self.cotangent_types(&carrying)
+        });
+        let derivative = LinearType::of_function(self.engine.direction, of_params, of_results);
         let mut binders = self.primal_binders(&statement.binders);
-        let inner = self.context.fresh(self.derivative_name(), ty.results.last().cloned().unwrap_or(Type::BOOL));
-        binders.push(inner.clone());
+        let (kept, inner) = self.bound(&derivative);
+        binders.push(kept);
         self.push(binders.clone(), Op::Apply { function: applied, args: here.clone() }, span);
         let source = self.source_type(function);
         if self.engine.direction == Direction::Forward {
-            let inner = Atom::Var(inner.var);
             return Some(self.pushforward(types, span, |this| this.applied_tangents(statement, function, args, &inner)));
         }
         Some(self.backpropagator(types, span, |this, cotangents, state| {
@@ -135,7 +134,7 @@ impl Chad<'_, '_> {
             }
             let call = this.engine.meaning.called(this.context, &source, here, given.clone(), span);
             let mut state = this.one(state, function, call, span);
-            let backs = this.applied(&Atom::Var(inner.var), given, span);
+            let backs = inner.apply(this.context, given, span);
             let carrying = args.iter().filter(|arg| has_cotangent(this.context, &this.source_type(arg)));
             for (arg, back) in carrying.collect::<Vec<_>>().into_iter().zip(backs) {
                 state = this.one(state, arg, back, span);
@@ -144,15 +143,15 @@ impl Chad<'_, '_> {
         }))
     }
 
-    fn applied_tangents(&mut self, statement: &Statement, function: &Atom, args: &[Atom], inner: &Atom) -> Vec<Atom> {
+    fn applied_tangents(&mut self, statement: &Statement, function: &Atom, args: &[Atom], inner: &LinearFunction) -> Vec<Atom> {
         let span = statement.span;
         let captured = self.tangent(function, span);
         let here = self.primals(args);
-        let from_captured = self.applied(&captured, here, span);
+        let from_captured = self.context.emit(Op::Apply { function: captured, args: here }, span);
         let carrying: Vec<Atom> =
             args.iter().filter(|arg| has_cotangent(self.context, &self.source_type(arg))).cloned().collect();
         let tangents = self.tangents_of(&carrying, span);
-        let from_args = self.applied(inner, tangents, span);
+        let from_args = inner.apply(self.context, tangents, span);
         let mut sums = Vec::new();
         let binders: Vec<&Binder> = statement.binders.iter().filter(|it| has_cotangent(self.context, &it.ty)).collect();
         for ((binder, left), right) in binders.into_iter().zip(from_captured).zip(from_args) {
@@ -173,23 +172,9 @@ impl Chad<'_, '_> {
         made
     }
 
-    pub fn applied(&mut self, function: &Atom, args: Vec<Atom>, span: Span) -> Vec<Atom> {
-        self.context.emit(Op::Apply { function: function.clone(), args }, span)
-    }
-
     fn function_value(&mut self, name: &str, lambda: Lambda, span: Span) -> Atom {
         let ty = lambda_type(&lambda);
         self.context.b.push_named(name, Op::Closure(lambda), vec![ty], span).swap_remove(0)
-    }
-
-    /// A function of cotangents.
-    fn linear(&mut self, types: &[Type], span: Span, make: impl FnOnce(&mut Self, &[Atom]) -> Vec<Atom>) -> Atom {
-        let params: Vec<Binder> = types.iter().map(|ty| self.context.fresh("d", ty.clone())).collect();
-        self.context.b.push_block();
-        let results = make(self, &atoms(&params));
-        let types = results.iter().map(|atom| self.context.type_of(atom)).collect();
-        let body = self.context.b.pop_block(results);
-        self.function_value(self.derivative_name(), Lambda { params, results: types, body }, span)
     }
 }
 

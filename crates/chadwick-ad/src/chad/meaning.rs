@@ -187,7 +187,8 @@ pub trait Meaning {
     /// What a backpropagator gave, together with what was there.
     fn joined(&mut self, context: &mut Context, environment: &[Variable], state: State, given: Vec<Atom>, span: Span) -> State;
 
-    /// Whether what runs side by side contributes to states of its own.
+    /// Whether what runs side by side contributes to states of its own. The last part of a state says then whether nothing
+    /// forks any more.
     fn has_tasks(&self) -> bool {
         false
     }

@@ -13,15 +13,16 @@
 //! is a call followed by [`Meaning::taken`], `run` is [`rules::Chad::closed_block`]. `Z` is what the analysis of activity finds inactive.
 
 mod arrays;
-mod backpropagators;
 mod bags;
 mod calls;
+mod contributions;
 mod control;
 mod copowers;
 mod dense;
 mod environment;
 mod functions;
 mod gathers;
+mod linear;
 mod meaning;
 mod monoids;
 mod rules;
@@ -42,6 +43,7 @@ use crate::engine::{ForwardEngine, ReverseEngine};
 use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Type, Var};
 use chadwick_source::Span;
+use linear::LinearFunction;
 use meaning::{Meaning, has_functions};
 use rules::Chad;
 use rustc_hash::FxHashMap;
@@ -151,7 +153,7 @@ struct Linearised {
     mask: Vec<bool>,
     wanted: Vec<bool>,
     results: Vec<Atom>,
-    derivative: Atom,
+    derivative: LinearFunction,
 }
 
 impl Linearised {
@@ -164,7 +166,10 @@ impl Linearised {
                 cotangents.push(meaning.in_form(context, seed.clone(), ty, span));
             }
         }
-        let given = context.emit(Op::Apply { function: self.derivative.clone(), args: cotangents }, span);
+        if meaning.has_tasks() {
+            cotangents.push(Atom::bool(false));
+        }
+        let given = self.derivative.apply(context, cotangents, span);
         let mut given = given.into_iter();
         let mut all = Vec::new();
         for (param, masked) in self.lambda.params.iter().zip(&self.mask) {
@@ -187,7 +192,7 @@ impl Linearised {
                 tangents.push(meaning.in_form(context, seed.clone(), &param.ty, span));
             }
         }
-        let given = context.emit(Op::Apply { function: self.derivative.clone(), args: tangents }, span);
+        let given = self.derivative.apply(context, tangents, span);
         let mut given = given.into_iter();
         let mut all = Vec::new();
         for ((primal, ty), wanted) in self.results.iter().zip(&self.lambda.results).zip(&self.wanted) {

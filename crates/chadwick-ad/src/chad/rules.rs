@@ -2,6 +2,7 @@
 //!
 //! `D(let x = s in t) = let (x, x') = D(s); (y, y') = D(t) in (y, \d. let (dΓ, dx) = y' d in dΓ + x' dx)`, for all statements of a block at once.
 
+use super::linear::LinearFunction;
 use super::meaning::{Field, Meaning, Operation, Variable, has_cotangent, has_functions};
 use super::{ChadEngine, Direction};
 use crate::context::{Applied, Context};
@@ -33,7 +34,7 @@ pub struct Chad<'c, 'p> {
 /// A statement with a derivative, and how large the environment was before it.
 struct Step {
     before: usize,
-    derivative: Atom,
+    derivative: LinearFunction,
 }
 
 impl<'c, 'p> Chad<'c, 'p> {
@@ -174,7 +175,7 @@ impl<'c, 'p> Chad<'c, 'p> {
 
     /// `D[block]`: emits its statements; gives its results and the derivative of those that are wanted by the environment here and the variables
     /// bound for the block.
-    pub fn block(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> (Vec<Atom>, Atom) {
+    pub fn block(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> (Vec<Atom>, LinearFunction) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             let outside = self.environment.len();
             let bound = self.variables(bound);
@@ -236,7 +237,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     pub fn block_with_derivative(&mut self, block: &Block, bound: &[Binder], wanted: &[bool], span: Span) -> Block {
         self.context.b.push_block();
         let (mut results, derivative) = self.block(block, bound, wanted, span);
-        results.push(derivative);
+        results.push(derivative.into_value());
         self.context.b.pop_block(results)
     }
 
@@ -280,15 +281,15 @@ impl<'c, 'p> Chad<'c, 'p> {
     }
 
     /// Emits a statement that has its derivative as one more result at the end, and gives that.
-    pub fn push_with_derivative(&mut self, statement: &Statement, active: &[Binder], op: Op) -> Option<Atom> {
+    pub fn push_with_derivative(&mut self, statement: &Statement, active: &[Binder], op: Op) -> Option<LinearFunction> {
         let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
         let environment = self.environment.clone();
-        let ty = Type::Function(self.derivative_type(&types, &environment).into());
+        let ty = self.derivative_type(&types, &environment);
         let mut binders = self.primal_binders(&statement.binders);
-        let derivative = self.context.fresh(self.derivative_name(), ty);
-        binders.push(derivative.clone());
+        let (kept, derivative) = self.bound(&ty);
+        binders.push(kept);
         self.push(binders, op, statement.span);
-        Some(Atom::Var(derivative.var))
+        Some(derivative)
     }
 
     pub fn derivative_name(&self) -> &'static str {
@@ -299,7 +300,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     }
 
     /// Emits the value of a statement and gives the derivative of the binders that have one.
-    fn rule(&mut self, statement: &Statement, active: &[Binder]) -> Option<Atom> {
+    fn rule(&mut self, statement: &Statement, active: &[Binder]) -> Option<LinearFunction> {
         let span = statement.span;
         let types: Vec<Type> = active.iter().map(|binder| binder.ty.clone()).collect();
         match &statement.op {
@@ -370,14 +371,14 @@ impl<'c, 'p> Chad<'c, 'p> {
     }
 
     /// Says that there is no rule.
-    pub fn refuse(&mut self, statement: &Statement, what: &str) -> Option<Atom> {
+    pub fn refuse(&mut self, statement: &Statement, what: &str) -> Option<LinearFunction> {
         self.context.unsupported(statement.span, what);
         self.context.push_statement(statement.clone());
         None
     }
 
     /// `D(op(t1, …)) = … (op(x1, …), \d. Σ xi' (∂i op(d; x1, …)))`, and forwards `(op(x1, …), \t. Σ ∂i op(xi' t; x1, …))`
-    fn prim(&mut self, statement: &Statement, op: PrimOp, args: &[Atom]) -> Option<Atom> {
+    fn prim(&mut self, statement: &Statement, op: PrimOp, args: &[Atom]) -> Option<LinearFunction> {
         let span = statement.span;
         let operands = self.primals(args);
         let binder = statement.binders.first()?;
@@ -429,7 +430,7 @@ impl<'c, 'p> Chad<'c, 'p> {
     }
 
     /// `D(inl t) = … (inl x, \d. x' (cast d))`, and forwards `(inl x, \t. inl (x' t))`
-    fn construct(&mut self, statement: &Statement, ty: &Type, tag: u32, args: &[Atom], types: &[Type]) -> Option<Atom> {
+    fn construct(&mut self, statement: &Statement, ty: &Type, tag: u32, args: &[Atom], types: &[Type]) -> Option<LinearFunction> {
         let span = statement.span;
         let fields: Vec<Field> = args.iter().map(|arg| Field { primal: self.primal(arg), ty: self.source_type(arg) }).collect();
         let primal_type = match self.has_forms {

@@ -287,19 +287,24 @@ impl Meaning for Sparse {
         true
     }
 
+    /// The cells and, where there are tasks, whether nothing forks any more.
     fn state_types(&mut self, context: &mut Context, _: &[Variable]) -> Vec<Type> {
         let cell = self.cells.ty(context);
-        vec![self.environment.ty(context, &cell)]
+        let cells = self.environment.ty(context, &cell);
+        if self.has_tasks { vec![cells, Type::BOOL] } else { vec![cells] }
     }
 
     fn nothing(&mut self, context: &mut Context, environment: &[Variable], span: Span) -> Vec<Atom> {
         let cell = self.cells.ty(context);
-        vec![self.environment.empty(context, &cell, environment.len(), span)]
+        let cells = self.environment.empty(context, &cell, environment.len(), span);
+        if self.has_tasks { vec![cells, Atom::bool(false)] } else { vec![cells] }
     }
 
     fn with_room(&mut self, context: &mut Context, state: State, depth: usize, span: Span) -> State {
         let cell = self.cells.ty(context);
-        state.map(|state| state.into_iter().map(|state| self.environment.with_room(context, &cell, state, depth, span)).collect())
+        let mut state = state?;
+        state[0] = self.environment.with_room(context, &cell, state[0].clone(), depth, span);
+        Some(state)
     }
 
     fn one(
@@ -311,10 +316,11 @@ impl Meaning for Sparse {
         cotangent: Atom,
         span: Span,
     ) -> State {
-        let state = state.unwrap_or_default().into_iter().next()?;
+        let mut state = state?;
         let function = self.one_function(context, &environment[at].ty);
-        let args = vec![state, Atom::i64(at as i64), cotangent];
-        Some(context.emit(Op::Call { function, args }, span))
+        let args = vec![state[0].clone(), Atom::i64(at as i64), cotangent];
+        state[0] = context.emit_one(Op::Call { function, args }, span);
+        Some(state)
     }
 
     fn joined(&mut self, _: &mut Context, _: &[Variable], _: State, given: Vec<Atom>, _: Span) -> State {
@@ -335,8 +341,8 @@ impl Meaning for Sparse {
     ) -> Vec<Atom> {
         for (at, variable) in environment.iter().enumerate() {
             let function = self.merge_function(context, &variable.ty);
-            let args = [state, other.clone(), vec![Atom::i64(at as i64)]].concat();
-            state = context.emit(Op::Call { function, args }, span);
+            let args = vec![state[0].clone(), other[0].clone(), Atom::i64(at as i64)];
+            state[0] = context.emit_one(Op::Call { function, args }, span);
         }
         state
     }
@@ -353,10 +359,10 @@ impl Meaning for Sparse {
         let mut own = Vec::new();
         for (at, variable) in last.iter().enumerate() {
             let function = self.take_function(context, &variable.ty);
-            let args = [state, vec![Atom::i64((from + at) as i64)]].concat();
+            let args = vec![state[0].clone(), Atom::i64((from + at) as i64)];
             let mut results = context.emit(Op::Call { function, args }, span);
             own.extend(results.pop());
-            state = results;
+            state.splice(..1, results);
         }
         (state, own)
     }

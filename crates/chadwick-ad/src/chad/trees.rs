@@ -2,7 +2,9 @@
 //! Cotangents go down that tree, tangents up. So each is run once more, in whatever order elements were combined.
 
 use super::Direction;
+use super::linear::{LinearFunction, LinearType};
 use super::rules::Chad;
+use crate::context::Context;
 use chadwick_core::typing::constructors;
 use chadwick_core::{
     Arm, Atom, Axis, Binder, Block, Constructor, FunctionId, Lambda, Op, Statement, Type, TypeDefinition, TypeId,
@@ -14,6 +16,21 @@ const LEAF: u32 = 0;
 /// Two trees, the values of their combination and its derivative.
 const NODE: u32 = 1;
 
+/// The type of trees, and of the derivatives in them.
+struct Tree {
+    ty: Type,
+    of_leaf: LinearType,
+    of_node: LinearType,
+}
+
+impl Tree {
+    /// The derivative among the fields of a constructor.
+    fn derivative(&self, context: &Context, tag: u32, fields: &[Atom]) -> LinearFunction {
+        let (ty, behind) = if tag == NODE { (&self.of_node, 2) } else { (&self.of_leaf, 1) };
+        LinearFunction::from_value(context, fields[fields.len() - behind].clone(), ty)
+    }
+}
+
 impl Chad<'_, '_> {
     pub fn reduce(
         &mut self,
@@ -22,7 +39,7 @@ impl Chad<'_, '_> {
         (op, neutral): (&Lambda, &[Atom]),
         commutative: bool,
         types: &[Type],
-    ) -> Option<Atom> {
+    ) -> Option<LinearFunction> {
         let span = statement.span;
         let count = neutral.len();
         let (left, right) = op.params.split_at(count.min(op.params.len()));
@@ -45,29 +62,29 @@ impl Chad<'_, '_> {
             }),
             Direction::Forward => self.pushforward(&own, span, |this| this.tangents_of(&starts, span)),
         };
-        let start = [self.primals(neutral), vec![derivative]].concat();
-        let start = self.context.construct(&tree, LEAF, start, span).swap_remove(0);
+        let start = [self.primals(neutral), vec![derivative.into_value()]].concat();
+        let start = self.context.construct(&tree.ty, LEAF, start, span).swap_remove(0);
 
         self.context.b.push_block();
         let (values, derivative) = self.block(body, &[], &flags, span);
-        let leaf = self.context.construct(&tree, LEAF, [values, vec![derivative]].concat(), span);
+        let leaf = self.context.construct(&tree.ty, LEAF, [values, vec![derivative.into_value()]].concat(), span);
         let body = self.context.b.pop_block(leaf);
 
-        let params = vec![self.context.fresh("left", tree.clone()), self.context.fresh("right", tree.clone())];
+        let params = vec![self.context.fresh("left", tree.ty.clone()), self.context.fresh("right", tree.ty.clone())];
         let [first, second] = [0, 1].map(|at: usize| Atom::Var(params[at].var));
         self.context.b.push_block();
         for (subtree, binders) in [(&first, left), (&second, right)] {
             let binders = self.primal_binders(binders);
-            self.tree_values(&tree, subtree, binders, span);
+            self.tree_values(&tree.ty, subtree, binders, span);
         }
         let (values, derivative) = self.block(&op.body, &inside, &flags, span);
-        let fields = [vec![first], values, vec![derivative, second]].concat();
-        let node = self.context.construct(&tree, NODE, fields, span);
-        let combine = Lambda { params, results: vec![tree.clone()], body: self.context.b.pop_block(node) };
+        let fields = [vec![first], values, vec![derivative.into_value(), second]].concat();
+        let node = self.context.construct(&tree.ty, NODE, fields, span);
+        let combine = Lambda { params, results: vec![tree.ty.clone()], body: self.context.b.pop_block(node) };
         let reduction = Op::Reduce { space: space.to_vec(), op: combine, neutral: vec![start], body, commutative };
-        let made = self.context.b.push_named("tree", reduction, vec![tree.clone()], span).swap_remove(0);
+        let made = self.context.b.push_named("tree", reduction, vec![tree.ty.clone()], span).swap_remove(0);
         let binders = self.primal_binders(&statement.binders);
-        self.tree_values(&tree, &made, binders.clone(), span);
+        self.tree_values(&tree.ty, &made, binders.clone(), span);
 
         if self.engine.direction == Direction::Forward {
             let up = self.up_the_tree(&tree, &own, span);
@@ -96,23 +113,23 @@ impl Chad<'_, '_> {
         }))
     }
 
-    fn tree_type(&mut self, op: &Lambda, own: &[Type], inside: &[Binder]) -> Type {
+    fn tree_type(&mut self, op: &Lambda, own: &[Type], inside: &[Binder]) -> Tree {
         let types = &mut self.context.b.program_mut().types;
         let id = TypeId(types.len() as u32);
         types.push(TypeDefinition { name: Name::from("reduction"), constructors: Vec::new() });
-        let tree = Type::Named(id);
+        let ty = Type::Named(id);
         let values: Vec<Type> =
             op.results.iter().map(|ty| self.engine.meaning.primal_type(self.context, ty).any_sizes()).collect();
         let environment = self.environment.clone();
-        let leaf = Type::Function(self.derivative_type(own, &environment).into());
+        let of_leaf = self.derivative_type(own, &environment);
         let within = [environment, self.variables(inside)].concat();
-        let node = Type::Function(self.derivative_type(own, &within).into());
+        let of_node = self.derivative_type(own, &within);
         let constructor = |name: &str, payload| Constructor { name: Name::from(name), payload };
         self.context.b.program_mut().types[id.0 as usize].constructors = vec![
-            constructor("leaf", [values.clone(), vec![leaf]].concat()),
-            constructor("node", [vec![tree.clone()], values, vec![node, tree.clone()]].concat()),
+            constructor("leaf", [values.clone(), vec![of_leaf.value()]].concat()),
+            constructor("node", [vec![ty.clone()], values, vec![of_node.value(), ty.clone()]].concat()),
         ];
-        tree
+        Tree { ty, of_leaf, of_node }
     }
 
     /// An arm for each constructor of a tree; `make` gets its fields.
@@ -140,25 +157,26 @@ impl Chad<'_, '_> {
     }
 
     /// A function from a tree and the tangents of the environment to those of its root.
-    fn up_the_tree(&mut self, tree: &Type, own: &[Type], span: Span) -> FunctionId {
+    fn up_the_tree(&mut self, tree: &Tree, own: &[Type], span: Span) -> FunctionId {
         let environment = self.environment.clone();
         let results = self.cotangent_types(own);
         let state = self.engine.meaning.state_types(self.context, &environment);
-        let params: Vec<Binder> = [vec![tree.clone()], state].concat().into_iter().map(|ty| self.context.fresh("", ty)).collect();
+        let params: Vec<Binder> =
+            [vec![tree.ty.clone()], state].concat().into_iter().map(|ty| self.context.fresh("", ty)).collect();
         let atoms: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
         let function = self.context.reserve(Name::from("up_the_tree"), params, results.clone(), span);
         let (root, tangents) = (atoms[0].clone(), &atoms[1..]);
         self.context.b.push_block();
-        let arms = self.tree_arms(tree, |this, tag, fields| {
+        let arms = self.tree_arms(&tree.ty, |this, tag, fields| {
+            let derivative = tree.derivative(this.context, tag, &fields);
             let mut args = tangents.to_vec();
-            if tag == LEAF {
-                return this.context.emit(Op::Apply { function: fields[fields.len() - 1].clone(), args }, span);
+            if tag == NODE {
+                for subtree in [&fields[0], &fields[fields.len() - 1]] {
+                    let below = [vec![subtree.clone()], tangents.to_vec()].concat();
+                    args.extend(this.context.emit(Op::Call { function, args: below }, span));
+                }
             }
-            for subtree in [&fields[0], &fields[fields.len() - 1]] {
-                let below = [vec![subtree.clone()], tangents.to_vec()].concat();
-                args.extend(this.context.emit(Op::Call { function, args: below }, span));
-            }
-            this.context.emit(Op::Apply { function: fields[fields.len() - 2].clone(), args }, span)
+            derivative.apply(this.context, args, span)
         });
         let results = self.context.b.push(Op::Match { scrutinee: root, arms, otherwise: None }, results, span);
         let body = self.context.b.pop_block(results);
@@ -167,20 +185,20 @@ impl Chad<'_, '_> {
     }
 
     /// A function from a tree, the cotangents of its root and what was contributed so far to all that is contributed then.
-    fn down_the_tree(&mut self, tree: &Type, own: &[Type], inside: &[Binder], span: Span) -> FunctionId {
+    fn down_the_tree(&mut self, tree: &Tree, own: &[Type], inside: &[Binder], span: Span) -> FunctionId {
         let environment = self.environment.clone();
         let variables = self.variables(inside);
         let cotangents = self.cotangent_types(own);
         let state = self.engine.meaning.state_types(self.context, &environment);
-        let given = [vec![tree.clone()], cotangents, state.clone()].concat();
+        let given = [vec![tree.ty.clone()], cotangents, state.clone()].concat();
         let params: Vec<Binder> = given.into_iter().map(|ty| self.context.fresh("", ty)).collect();
         let atoms: Vec<Atom> = params.iter().map(|param| Atom::Var(param.var)).collect();
         let function = self.context.reserve(Name::from("down_the_tree"), params, state.clone(), span);
         let (root, rest) = (atoms[0].clone(), &atoms[1..]);
         let (cotangents, before) = rest.split_at(own.len());
         self.context.b.push_block();
-        let arms = self.tree_arms(tree, |this, tag, fields| {
-            let back = fields[if tag == NODE { fields.len() - 2 } else { fields.len() - 1 }].clone();
+        let arms = self.tree_arms(&tree.ty, |this, tag, fields| {
+            let back = tree.derivative(this.context, tag, &fields);
             let inside = if tag == NODE { variables.as_slice() } else { &[] };
             let (after, parts) = this.scoped(Some(before.to_vec()), &back, cotangents.to_vec(), inside, span);
             let mut state = this.written_out(after, &environment, span);

@@ -17,7 +17,8 @@ use chadwick_source::{Name, Span};
 pub const NO_CALL: u32 = 0;
 
 impl Calls {
-    /// The type of calls and the function that runs their rules on a state, with what the reverse pass has at hand besides.
+    /// The type of calls and the function that runs their rules on a state, with what the reverse pass has at hand besides. Without calls it changes
+    /// nothing.
     pub(super) fn new(context: &mut Context, given: Vec<Type>, state: Vec<Type>) -> Calls {
         let types = &mut context.b.program_mut().types;
         let ty = TypeId(types.len() as u32);
@@ -26,7 +27,9 @@ impl Calls {
         let mut params = vec![context.fresh("call", Type::Named(ty)), context.fresh("row", Type::I64)];
         params.extend(given.iter().map(|ty| context.fresh("given", ty.clone())).collect::<Vec<Binder>>());
         params.extend(state.iter().map(|ty| context.fresh("state", ty.clone())).collect::<Vec<Binder>>());
+        let unchanged = super::plain_block(atoms_of(&params[2 + given.len()..]));
         let function = context.reserve(Name::from("call_rule"), params, state, Span::default());
+        context.b.program_mut().functions[function.0 as usize].body = unchanged;
         Calls { ty, function, given: given.len() }
     }
 

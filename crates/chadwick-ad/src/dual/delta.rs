@@ -1,11 +1,12 @@
 //! `dual:delta` (Krawiec et al., section 7): the tangent of a scalar is a term, `Zero` or the variable of a binding. Every operation binds
 //! one (`deltaLet`): `let id = Add (Scale x u) (Scale y v) in ...`, newest innermost. Evaluation is body first, so it goes through the
-//! bindings from the newest to the oldest, and each is evaluated once, at the sum of what its variable was used at.
+//! bindings from the newest to the oldest, and each is evaluated once, at the sum of what its variable was used at. A binding whose variable was
+//! not used is skipped. Whether it was is kept beside its cotangent: one that happens to be zero may have a derivative of its own that is not.
 
-use super::cells::read;
+use super::cells::{read, replicate, write};
 use super::numbers::{Factor, Numbers, Part};
 use super::{Backpropagation, Calls, Run, atoms_of};
-use crate::context::Context;
+use crate::context::{Context, with_axis};
 use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, FunctionId, LogType, Op, Type, TypeDefinition, TypeId,
 };
@@ -27,6 +28,11 @@ const ADD: u32 = 3;
 /// Conversions come behind.
 const CONVERT: u32 = 4;
 
+/// Cotangents by variable, and which variables were used.
+fn state_types(numbers: &Numbers) -> Vec<Type> {
+    [numbers.arrays(), vec![with_axis(&Type::BOOL)]].concat()
+}
+
 impl Delta {
     pub fn new(numbers: Rc<Numbers>, context: &mut Context) -> Delta {
         let types = &mut context.b.program_mut().types;
@@ -42,15 +48,16 @@ impl Delta {
             constructors.push(constructor(&format!("convert_{}_{}", from.name(), to.name()), vec![ty.clone()]));
         }
         types.push(TypeDefinition { name: Name::from("delta"), constructors });
-        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), numbers.arrays()));
+        let state = state_types(&numbers);
+        let calls = numbers.calls.then(|| Calls::new(context, Vec::new(), state.clone()));
         if let (Some(calls), Type::Named(id)) = (&calls, &ty) {
             let call = Constructor { name: Name::from("call"), payload: vec![Type::Named(calls.ty)] };
             context.b.program_mut().types[id.0 as usize].constructors.push(call);
         }
         let mut params = vec![context.fresh("delta", ty.clone()), context.fresh("binding", Type::I64)];
         params.extend(numbers.types().into_iter().map(|ty| context.fresh("z", ty)).collect::<Vec<Binder>>());
-        params.extend(numbers.arrays().into_iter().map(|ty| context.fresh("cotangents", ty)).collect::<Vec<Binder>>());
-        let eval = context.reserve(Name::from("eval"), params.clone(), numbers.arrays(), Span::default());
+        params.extend(state.iter().map(|ty| context.fresh("cotangents", ty.clone())).collect::<Vec<Binder>>());
+        let eval = context.reserve(Name::from("eval"), params.clone(), state, Span::default());
         let delta = Delta { numbers, ty, eval, calls };
         let body = delta.evaluate(context, &params);
         context.b.program_mut().functions[eval.0 as usize].body = body;
@@ -70,6 +77,14 @@ impl Delta {
         context.emit_one(Op::Log { handle: handle.clone(), indices: Vec::new(), values: vec![term] }, span)
     }
 
+    /// The state with a cotangent added for a variable, which is used then.
+    fn use_at(&self, context: &mut Context, state: &[Atom], variable: &Atom, cotangent: &[Atom], span: Span) -> Vec<Atom> {
+        let (cells, used) = state.split_at(self.numbers.prims.len());
+        let mut after = self.numbers.add_at(context, cells, variable, cotangent, span);
+        after.extend(used.iter().map(|used| write(context, used, variable, Atom::bool(true), span)));
+        after
+    }
+
     fn evaluate(&self, context: &mut Context, params: &[Binder]) -> Block {
         let span = Span::default();
         let count = self.numbers.prims.len();
@@ -78,12 +93,12 @@ impl Delta {
         let term = Binder { var: params[0].var, ty: self.ty.clone() };
         let call = |context: &mut Context, term: &Binder, z: Vec<Atom>, cells: Vec<Atom>| {
             let args = [vec![Atom::Var(term.var), binding.clone()], z, cells].concat();
-            context.b.push(Op::Call { function: self.eval, args }, self.numbers.arrays(), span)
+            context.b.push(Op::Call { function: self.eval, args }, state_types(&self.numbers), span)
         };
         context.block(|context| {
             let mut arms = vec![Arm { tag: ZERO, binders: Vec::new(), body: super::plain_block(cells.clone()) }];
             let var = context.fresh("i", Type::I64);
-            let body = context.block(|context| self.numbers.add_at(context, &cells, &Atom::Var(var.var), &z, span));
+            let body = context.block(|context| self.use_at(context, &cells, &Atom::Var(var.var), &z, span));
             arms.push(Arm { tag: VAR, binders: vec![var], body });
             let mut binders: Vec<Binder> = self.numbers.types().into_iter().map(|ty| context.fresh("", ty)).collect();
             let inner = context.fresh("", self.ty.clone());
@@ -117,7 +132,7 @@ impl Delta {
                 arms.push(Arm { tag: self.call_tag(), binders: vec![call], body });
             }
             let op = Op::Match { scrutinee: Atom::Var(term.var), arms, otherwise: None };
-            context.b.push(op, self.numbers.arrays(), span)
+            context.b.push(op, state_types(&self.numbers), span)
         })
     }
 }
@@ -167,7 +182,9 @@ impl Backpropagation for Delta {
     }
 
     fn start(&self, context: &mut Context, run: &Run, span: Span) -> Vec<Atom> {
-        self.numbers.cells(context, &run.end, span)
+        let mut state = self.numbers.cells(context, &run.end, span);
+        state.push(replicate(context, &run.end, Atom::bool(false), span));
+        state
     }
 
     fn contribute(
@@ -179,23 +196,29 @@ impl Backpropagation for Delta {
         cotangent: &[Atom],
         span: Span,
     ) -> Vec<Atom> {
-        self.numbers.add_at(context, state, &beside[0], cotangent, span)
+        self.use_at(context, state, &beside[0], cotangent, span)
     }
 
     fn resolve(&self, context: &mut Context, run: &Run, state: Vec<Atom>, span: Span) -> Vec<Atom> {
         let bindings = context.emit_one(Op::Dim { array: run.columns[0].clone(), axis: 0 }, span);
-        context.backward_loop(bindings, state, span, |context, at, cells| {
-            let term = read(context, &run.columns[0], &at, span);
-            let behind = context.i64_op(BinaryOp::Add, at, run.inputs.clone(), span);
+        context.backward_loop(bindings, state, span, |context, at, state| {
+            let behind = context.i64_op(BinaryOp::Add, at.clone(), run.inputs.clone(), span);
             let identity = context.i64_op(BinaryOp::Add, behind, Atom::i64(1), span);
-            let z = self.numbers.read(context, cells, &identity, span);
-            let args = [vec![term, identity], z, cells.to_vec()].concat();
-            context.b.push(Op::Call { function: self.eval, args }, self.numbers.arrays(), span)
+            let (cells, used) = state.split_at(self.numbers.prims.len());
+            let condition = read(context, &used[0], &identity, span);
+            let then = context.block(|context| {
+                let term = read(context, &run.columns[0], &at, span);
+                let z = self.numbers.read(context, cells, &identity, span);
+                let args = [vec![term, identity], z, state.to_vec()].concat();
+                context.b.push(Op::Call { function: self.eval, args }, state_types(&self.numbers), span)
+            });
+            let otherwise = super::plain_block(state.to_vec());
+            context.b.push(Op::If { condition, then, otherwise }, state_types(&self.numbers), span)
         })
     }
 
     fn lookup(&self, context: &mut Context, state: &[Atom], identity: Atom, span: Span) -> Vec<Atom> {
-        self.numbers.read(context, state, &identity, span)
+        self.numbers.read(context, &state[..self.numbers.prims.len()], &identity, span)
     }
 
     fn calls(&self) -> Option<Calls> {
@@ -205,9 +228,10 @@ impl Backpropagation for Delta {
     fn call(&self, context: &mut Context, environment: &[Atom], call: Atom, results: Atom, span: Span) -> Vec<Atom> {
         let term = self.term(context, self.call_tag(), vec![call], span);
         let binding = self.bind(context, &environment[0], term, span);
+        // Who uses a result uses the call.
         context.for_loop(results, Vec::new(), span, |context, _, _| {
-            let zero = self.term(context, ZERO, Vec::new(), span);
-            self.bind(context, &environment[0], zero, span);
+            let whole = self.term(context, VAR, vec![binding.clone()], span);
+            self.bind(context, &environment[0], whole, span);
             Vec::new()
         });
         vec![binding]
