@@ -17,6 +17,7 @@ impl Context<'_> {
             self.note_shapes(&argument);
             self.push_statement(argument);
         }
+        self.note_checked_sizes(&lambda.body);
         lambda
     }
 

@@ -107,7 +107,7 @@ impl Context<'_> {
                     let rank = self.var_type(*array).rank();
                     let shape = self.shapes.entry(*array).or_default();
                     shape.resize(rank, None);
-                    shape[*axis] = Some(Atom::Var(binder.var));
+                    shape[*axis].get_or_insert(Atom::Var(binder.var));
                 }
                 Op::Prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), args) => {
                     let Ok([left, right]) = <[Atom; 2]>::try_from(args.clone()) else { continue };

@@ -339,3 +339,44 @@ fn a_matrix_made_from_one_that_is_not_needed_any_more_takes_its_memory() {
         }
     }
 }
+
+/// Loops whose gradients keep the states, and how many kinds of states are built in their rows.
+const RECORDED: [(&str, &str, usize); 5] = [
+    ("one state", r"f64.sum (loop x = x for i < k do map (\v -> v * v * a[i]) x)", 1),
+    ("the one before", r"f64.sum (loop (x, y) = (x, x) for i < k do (map2 (\u v -> u * v + a[i]) x y, x)).0", 1),
+    ("neighbours", r"f64.sum (loop x = x for i < k do tabulate n (\j -> x[j] * a[i] * (if j == 0 then 1 else x[j - 1]))) ", 1),
+    (
+        "read again",
+        r"let (x, s) = loop (x, s) = (x, 0) for i < k do (let y = map (\v -> v * v * a[i]) x in (y, s + (if n == 0 then 1 else y[0]))) in s * f64.sum x",
+        1,
+    ),
+    ("another size", r"f64.sum (loop (x: []f64) = x for i < k do map (\v -> v * v * a[i]) (x ++ [1]))", 0),
+];
+
+#[test]
+fn states_that_a_loop_keeps_are_built_where_they_are_kept() {
+    for (name, body, kinds) in RECORDED {
+        let program = source(&format!("entry f [n][k] (x: [n]f64) (a: [k]f64): f64 = {body}"));
+        let program = with_gradient(&program, "f");
+        let text = own_text(&program);
+        assert_eq!(text.matches("int64_t rows").count(), kinds, "{name}: {text}");
+        for (size, steps) in [(0, 3), (1, 0), (3, 1), (5, 4), (3000, 3)] {
+            agrees(&program, "f", &[numbers(size, 3).into(), numbers(steps, 4).into(), 1.0.into()]);
+        }
+    }
+}
+
+#[test]
+fn the_last_of_the_kept_states_can_be_a_result() {
+    let program = source(
+        r"entry f [n][k] (x: [n]f64) (a: [k]f64): ([n]f64, [k]f64) =
+            let g a = loop x = x for i < k do map (\v -> v * v * a[i]) x
+            let (y, a') = vjp2 g a (replicate n 1)
+            in (y, a')",
+    );
+    let program = program.with_engine(Engine::ChadFast).expect("a derivative");
+    assert!(own_text(&program).contains("int64_t rows"), "the states are not kept: {}", own_text(&program));
+    for (size, steps) in [(0, 3), (2, 0), (3, 1), (4000, 3)] {
+        agrees(&program, "f", &[numbers(size, 3).into(), numbers(steps, 4).into()]);
+    }
+}

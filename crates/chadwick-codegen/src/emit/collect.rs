@@ -53,11 +53,12 @@ impl<'p> Emitter<'_, 'p> {
     /// A new array, in its destination if it has one, or in memory that was left to it.
     pub(crate) fn new_array(&mut self, var: Var, name: &str, elem: Elem, dims: Vec<Exp>) -> Array {
         if let Some(destination) = self.destinations.remove(&var) {
+            self.heirs.remove(&var);
             self.check_shapes(&dims, &destination.dims, FailKind::Irregular);
             self.kept.insert(var);
             return Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None };
         }
-        if let Some(array) = self.inherited(var, &dims) {
+        if let Some(array) = self.rooms.remove(&var).or_else(|| self.inherited(var, &dims)) {
             return array;
         }
         match self.small(var, elem, &dims) {

@@ -1,6 +1,8 @@
 //! Scalars, branches, sums, loops and calls.
 
+use super::collect::Collector;
 use super::forms::{Slot, SlotDim, at_entry, slot_value};
+use super::record::Record;
 use super::{Array, Emitter, FrameKind, Handle, Value};
 use crate::SiteKind;
 use crate::ir::*;
@@ -24,7 +26,15 @@ struct Checkpoint {
     before: Vec<usize>,
     facts: usize,
     unshared: FxHashSet<Local>,
+    kept: FxHashSet<Var>,
     line: String,
+}
+
+/// What a loop keeps of its iterations, and which of them this is.
+struct Recorded<'a, 'p> {
+    collectors: &'a [Collector<'p>],
+    records: &'a [Record],
+    position: &'a Exp,
 }
 
 /// What is supposed of an array that a loop carries until its body shows otherwise.
@@ -472,6 +482,7 @@ impl<'p> Emitter<'_, 'p> {
             before: before.collect(),
             facts: self.facts.len(),
             unshared: self.unshared.clone(),
+            kept: self.kept.clone(),
             line: self.last_line.clone(),
         }
     }
@@ -481,6 +492,7 @@ impl<'p> Emitter<'_, 'p> {
         self.depths.truncate(to.locals);
         self.facts.truncate(to.facts);
         self.unshared = to.unshared;
+        self.kept = to.kept;
         self.last_line = to.line;
         let remains = |local: &Local| (local.0 as usize) < to.locals;
         self.not_negative.retain(remains);
@@ -544,19 +556,9 @@ impl<'p> Emitter<'_, 'p> {
         initial: &[Value],
         carried: &[Carried],
     ) -> Vec<Carried> {
-        let mut slots = Vec::new();
-        for ((carry, value), carried) in the_loop.carry.iter().zip(initial).zip(carried) {
-            let name = self.var_name(carry.var);
-            let slot = self.slot(&format!("{name}_carry"), value, carried.fixed);
-            if let (Slot::Array { owner, .. }, true) = (&slot, carried.unshared) {
-                self.unshared.insert(*owner);
-            }
-            slots.push(slot);
-        }
         let emitted = &statement.binders[(the_loop.carry.len() + usize::from(the_loop.counted)).min(statement.binders.len())..];
-        let found;
-        let trips;
-        let mut collectors = Vec::new();
+        let (found, trips, slots);
+        let (mut collectors, mut records) = (Vec::new(), Vec::new());
         match &the_loop.form {
             LoopForm::For { index, bound } => {
                 let bound = self.scalar(bound);
@@ -574,6 +576,11 @@ impl<'p> Emitter<'_, 'p> {
                     _ if emitted.is_empty() && !the_loop.counted => (bound, count),
                     _ => (bound, self.extent(&count)),
                 };
+                let mut initial = initial.to_vec();
+                if carried.iter().all(|carried| carried.fixed) {
+                    records = self.records(the_loop, emitted, &count, &mut initial);
+                }
+                slots = self.carry_slots(the_loop, &initial, carried);
                 for (binder, sizes) in emitted.iter().zip(&the_loop.emits) {
                     collectors.push(self.collect(binder, Some(vec![count.clone()]), 1, sizes));
                 }
@@ -585,11 +592,13 @@ impl<'p> Emitter<'_, 'p> {
                     _ => Exp::Prim(PrimOp::Convert { from: prim, to: Prim::I64 }, vec![Exp::Local(counter)]),
                 };
                 self.read_carry(the_loop, &slots);
-                found = self.iteration(the_loop, at_entry(deaths, 0), &slots, &collectors, &position);
+                let record = Recorded { collectors: &collectors, records: &records, position: &position };
+                found = self.iteration(the_loop, at_entry(deaths, 0), &slots, &record);
                 self.close_loop(Mark::Sequential, None);
                 trips = count;
             }
             LoopForm::While { condition } => {
+                slots = self.carry_slots(the_loop, initial, carried);
                 let count = the_loop.counted.then(|| self.declare("trips", Ty::Prim(Prim::I64)));
                 for (binder, sizes) in emitted.iter().zip(&the_loop.emits) {
                     collectors.push(self.collect(binder, None, 1, sizes));
@@ -602,7 +611,8 @@ impl<'p> Emitter<'_, 'p> {
                 let holds = condition.results.first().map_or(Exp::Const(Const::Bool(false)), |atom| self.scalar(atom));
                 self.end_block(condition);
                 self.push(Stm::BreakUnless(holds));
-                found = self.iteration(the_loop, at_entry(deaths, 1), &slots, &collectors, &Exp::i64(0));
+                let record = Recorded { collectors: &collectors, records: &[], position: &Exp::i64(0) };
+                found = self.iteration(the_loop, at_entry(deaths, 1), &slots, &record);
                 collectors.iter().for_each(|collector| self.collected_one(collector));
                 if let Some(count) = count {
                     self.push(Stm::Assign(count, Exp::Local(count).add(Exp::i64(1))));
@@ -613,8 +623,8 @@ impl<'p> Emitter<'_, 'p> {
             }
         }
         let mut binders = statement.binders.iter();
-        for (slot, binder) in slots.iter().zip(binders.by_ref()) {
-            let value = match slot {
+        for (number, (slot, binder)) in slots.iter().zip(binders.by_ref()).enumerate() {
+            let mut value = match slot {
                 // Sizes that vary are settled now.
                 Slot::Array { .. } => {
                     let name = self.var_name(binder.var);
@@ -622,6 +632,9 @@ impl<'p> Emitter<'_, 'p> {
                 }
                 _ => slot_value(slot),
             };
+            if records.iter().any(|record| record.carry == number) && !deaths.unused.contains(&binder.var) {
+                value = self.last_state(value);
+            }
             self.set(binder.var, value);
         }
         if the_loop.counted
@@ -640,6 +653,19 @@ impl<'p> Emitter<'_, 'p> {
         found
     }
 
+    fn carry_slots(&mut self, the_loop: &Loop, initial: &[Value], carried: &[Carried]) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for ((carry, value), carried) in the_loop.carry.iter().zip(initial).zip(carried) {
+            let name = self.var_name(carry.var);
+            let slot = self.slot(&format!("{name}_carry"), value, carried.fixed);
+            if let (Slot::Array { owner, .. }, true) = (&slot, carried.unshared) {
+                self.unshared.insert(*owner);
+            }
+            slots.push(slot);
+        }
+        slots
+    }
+
     fn read_carry(&mut self, the_loop: &Loop, slots: &[Slot]) {
         for (carry, slot) in the_loop.carry.iter().zip(slots) {
             let name = self.var_name(carry.var);
@@ -648,27 +674,30 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    fn iteration(
-        &mut self,
-        the_loop: &'p Loop,
-        entry: &[Var],
-        slots: &[Slot],
-        collectors: &[super::collect::Collector<'p>],
-        position: &Exp,
-    ) -> Vec<Carried> {
+    fn iteration(&mut self, the_loop: &'p Loop, entry: &[Var], slots: &[Slot], kept: &Recorded<'_, 'p>) -> Vec<Carried> {
         let (next, emitted) = the_loop.body.results.split_at(slots.len().min(the_loop.body.results.len()));
         self.release_roots(entry);
-        for (collector, result) in collectors.iter().zip(emitted) {
-            self.offer_row(collector, position, result, &the_loop.body);
+        let is_recorded = |number: usize| kept.records.iter().any(|record| record.emitted == number);
+        let others = || kept.collectors.iter().zip(emitted).enumerate().filter(|(number, _)| !is_recorded(*number));
+        for (_, (collector, result)) in others() {
+            self.offer_row(collector, kept.position, result, &the_loop.body);
         }
+        let rows = self.offer_next_rows(kept.records, kept.position);
         self.statements(&the_loop.body);
         let mut uses = self.result_uses(&the_loop.body);
-        let mut values: Vec<Value> = Vec::new();
-        for result in next {
-            values.push(self.take_row_major(result, &mut uses));
+        for record in kept.records {
+            self.pass_by(&emitted[record.emitted], &mut uses);
         }
-        for (collector, result) in collectors.iter().zip(emitted) {
-            self.collect_element(collector, position, result, &mut uses);
+        let mut values: Vec<Value> = Vec::new();
+        for (number, result) in next.iter().enumerate() {
+            let recorded = kept.records.iter().zip(&rows).find(|(record, _)| record.carry == number);
+            values.push(match recorded {
+                Some((record, row)) => self.next_state(record, row, &mut uses),
+                None => self.take_row_major(result, &mut uses),
+            });
+        }
+        for (_, (collector, result)) in others() {
+            self.collect_element(collector, kept.position, result, &mut uses);
         }
         self.end_block(&the_loop.body);
         let found = slots.iter().zip(&values).map(|(slot, value)| match (slot, value) {

@@ -16,6 +16,7 @@ mod inherit;
 mod log;
 mod loops;
 mod ranges;
+mod record;
 
 pub(crate) use forms::{prefix_operator, simple_operator};
 
@@ -171,6 +172,8 @@ pub(crate) struct Emitter<'s, 'p> {
     destinations: FxHashMap<Var, Destination>,
     /// Arrays about to be made, and those that leave them their memory.
     heirs: FxHashMap<Var, Var>,
+    /// Arrays about to be made that have their memory already.
+    rooms: FxHashMap<Var, Array>,
     /// Concatenations that have their memory before they are reached.
     joins: FxHashMap<Var, concat::Joined>,
     /// Pointers to rows of arrays under construction, with the pointer to the whole.
@@ -212,6 +215,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         sums_of_indices: FxHashMap::default(),
         destinations: FxHashMap::default(),
         heirs: FxHashMap::default(),
+        rooms: FxHashMap::default(),
         joins: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,
