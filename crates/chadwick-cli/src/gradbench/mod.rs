@@ -12,7 +12,7 @@ mod modules;
 
 use crate::options::GradbenchOptions;
 use crate::{Exit, output, panics};
-use chadwick::values::{Value, fields};
+use chadwick::values::fields;
 use message::{Input, Line, Message};
 use modules::{Evaluated, Modules};
 use serde_json::{Value as Json, json};
@@ -40,14 +40,14 @@ pub fn command(options: &GradbenchOptions) -> Exit {
     }
 }
 
-/// What goes out: the fields of the answer, and an output that is too large to be one of them.
+/// What goes out: the fields of the answer, and what is too large to be among them.
 struct Answer {
     fields: Vec<(&'static str, Json)>,
-    output: Option<Vec<(String, Value)>>,
+    evaluated: Option<Evaluated>,
 }
 
 fn failure(error: impl Into<String>) -> Answer {
-    Answer { fields: vec![("success", false.into()), ("error", Json::String(error.into()))], output: None }
+    Answer { fields: vec![("success", false.into()), ("error", Json::String(error.into()))], evaluated: None }
 }
 
 fn answer(message: Message, modules: &mut Modules) -> Answer {
@@ -57,23 +57,20 @@ fn answer(message: Message, modules: &mut Modules) -> Answer {
     }
     let missing = |field: &str| failure(format!("the message has no `{field}`"));
     match (kind.as_deref(), module, function) {
-        (Some("start"), ..) => Answer { fields: vec![("tool", "chadwick".into())], output: None },
-        (Some("analysis"), ..) => Answer { fields: Vec::new(), output: None },
+        (Some("start"), ..) => Answer { fields: vec![("tool", "chadwick".into())], evaluated: None },
+        (Some("analysis"), ..) => Answer { fields: Vec::new(), evaluated: None },
         (Some("define"), Some(module), _) => {
             let started = Instant::now();
             match modules.define(&module) {
                 Ok(()) => {
                     let timings = json!([{ "name": "compile", "nanoseconds": nanoseconds(started.elapsed()) }]);
-                    Answer { fields: vec![("success", true.into()), ("timings", timings)], output: None }
+                    Answer { fields: vec![("success", true.into()), ("timings", timings)], evaluated: None }
                 }
                 Err(error) => failure(error),
             }
         }
         (Some("evaluate"), Some(module), Some(function)) => match evaluate(modules, &module, &function, input) {
-            Ok(Evaluated { output, times }) => {
-                let times = times.into_iter().map(|time| json!({ "name": "evaluate", "nanoseconds": nanoseconds(time) }));
-                Answer { fields: vec![("success", true.into()), ("timings", times.collect())], output: Some(output) }
-            }
+            Ok(evaluated) => Answer { fields: vec![("success", true.into())], evaluated: Some(evaluated) },
             Err(error) => failure(error),
         },
         (Some("define" | "evaluate"), None, _) => missing("module"),
@@ -107,9 +104,15 @@ fn write_answer(id: Json, answer: Answer) {
             write!(out, "{separator}\"{name}\":{value}")?;
             separator = ',';
         }
-        if let Some(values) = &answer.output {
-            write!(out, ",\"output\":")?;
-            fields::write(values, &mut out)?;
+        if let Some(Evaluated { output, times }) = &answer.evaluated {
+            write!(out, ",\"timings\":")?;
+            let mut separator = '[';
+            for time in times {
+                write!(out, "{separator}{{\"name\":\"evaluate\",\"nanoseconds\":{}}}", nanoseconds(*time))?;
+                separator = ',';
+            }
+            write!(out, "],\"output\":")?;
+            fields::write(output, &mut out)?;
         }
         out.write_all(b"}\n")?;
         out.flush()
