@@ -31,26 +31,31 @@ def dot (a: vector) (b: vector): f64 = a.x * b.x + a.y * b.y + a.z * b.z
 def cross (a: vector) (b: vector): vector =
   {x = a.y * b.z - a.z * b.y, y = a.z * b.x - a.x * b.z, z = a.x * b.y - a.y * b.x}
 
--- | Rotation about an axis whose length is the angle (Rodrigues' formula); at zero its linear form.
-def rotate_about (r: vector) (p: vector): vector =
+-- | A rotation by its axis and the cosine and sine of its angle.
+type turn = {axis: vector, cos: f64, sin: f64}
+
+-- | The rotation about an axis whose length is the angle; at zero, with the linear form of Rodrigues' formula.
+def turn_about (r: vector): turn =
   let square = dot r r
-  in if square == 0 then p `add` cross r p
-     else let angle = f64.sqrt square
-          let (c, s) = (f64.cos angle, f64.sin angle)
-          let axis = scale (1 / angle) r
-          in scale c p `add` scale s (cross axis p) `add` scale (dot axis p * (1 - c)) axis
+  in if square == 0 then {axis = r, cos = 1, sin = 1}
+     else let angle = f64.sqrt square in {axis = scale (1 / angle) r, cos = f64.cos angle, sin = f64.sin angle}
+
+-- | Rodrigues' formula.
+def turned (t: turn) (p: vector): vector =
+  scale t.cos p `add` scale t.sin (cross t.axis p) `add` scale (dot t.axis p * (1 - t.cos)) t.axis
 
 type camera = {rotation: vector, centre: vector, focal: f64, principal: (f64, f64), radial: (f64, f64)}
 
-def project (cam: camera) (x: vector): (f64, f64) =
-  let p = rotate_about cam.rotation (x `add` scale (-1) cam.centre)
+-- | A camera that is turned already.
+def project (turn: turn) (cam: camera) (x: vector): (f64, f64) =
+  let p = turned turn (x `add` scale (-1) cam.centre)
   let (u, v) = (p.x / p.z, p.y / p.z)
   let square = u * u + v * v
   let distortion = 1 + cam.radial.0 * square + cam.radial.1 * square * square
   in (cam.focal * distortion * u + cam.principal.0, cam.focal * distortion * v + cam.principal.1)
 
-def reprojection (feat: [2]f64) (cam: camera, x: vector, w: f64): (f64, f64) =
-  let (u, v) = project cam x
+def reprojection (turn: turn) (feat: [2]f64) (cam: camera, x: vector, w: f64): (f64, f64) =
+  let (u, v) = project turn cam x
   in (w * (u - feat[0]), w * (v - feat[1]))
 
 def camera_of (a: [11]f64): camera =
@@ -71,7 +76,9 @@ def weight_error (w: f64): f64 = 1 - w * w
 entry objective [n][m][p]
     (cams: [n][11]f64) (xs: [m][3]f64) (ws: [p]f64) (feats: [p][2]f64) (cam_of: [p]i64) (x_of: [p]i64)
     : {reproj_error: [p][2]f64, w_err: [p]f64} =
-  let error w feat cam point = let (u, v) = reprojection feat (camera_of cams[cam], point_of xs[point], w) in [u, v]
+  let turns = map (\cam -> turn_about (camera_of cam).rotation) cams
+  let error w feat cam point =
+    let (u, v) = reprojection turns[cam] feat (camera_of cams[cam], point_of xs[point], w) in [u, v]
   in {reproj_error = map4 error ws feats cam_of x_of, w_err = map weight_error ws}
 
 -- | Compressed rows: two for each observation, with the parameters of its camera and its point and its weight, and then one for each
@@ -84,7 +91,8 @@ entry jacobian [n][m][p]
     tabulate 15 (\j -> if j < 11 then 11 * cam + j else if j < 14 then 11 * n + 3 * point + j - 11 else weight i)
   let values w feat cam point =
     let at = (camera_of cams[cam], point_of xs[point], w)
-    in map parameters (mjp (reprojection feat) at [(1, 0), (0, 1)])
+    let error at = reprojection (turn_about at.0.rotation) feat at
+    in map parameters (mjp error at [(1, 0), (0, 1)])
   in { rows = tabulate (2 * p) (15 *) ++ tabulate (p + 1) (30 * p +)
      , cols = flatten_3d (map3 (\cam point i -> replicate 2 (columns cam point i)) cam_of x_of (iota p))
               ++ tabulate p weight
