@@ -164,6 +164,8 @@ fn code_flags(options: Options, processor: Processor) -> Vec<String> {
     flags.extend(["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"].map(String::from));
     // A recursive function is inlined into itself a few times, though its checks make it longer than one without.
     flags.push(String::from("--param=max-inline-insns-recursive=900"));
+    // What is worth copying into its callers says so, or is small.
+    flags.push(String::from("--param=max-inline-insns-auto=15"));
     // Loops that gain from several outer iterations at once have been cut so already.
     flags.push(String::from("--param=unroll-jam-max-unroll=0"));
     match options.strict {

@@ -42,11 +42,11 @@ pub fn compiled(program: &Program, engine: Engine, backend: Backend) -> Result<P
     Ok(compiled)
 }
 
-/// The same for the sake of an entry point: what only others need may be what the engine does not take.
+/// The same for the sake of an entry point: what only others need is not compiled, and may be what the engine does not take.
 pub fn compiled_for(program: &Program, entry: Option<&str>, engine: Engine, backend: Backend) -> Result<Program, Error> {
-    match (compiled(program, engine, backend), entry) {
-        (Err(refusal), Some(entry)) if refusal.is_refusal() => compiled(&program.only(entry)?, engine, backend),
-        (compiled, _) => compiled,
+    match entry {
+        Some(entry) => compiled(&program.only(entry)?, engine, backend),
+        None => compiled(program, engine, backend),
     }
 }
 
