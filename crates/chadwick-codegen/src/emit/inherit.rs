@@ -1,7 +1,7 @@
 //! Arrays that take over the memory of another.
 //!
-//! A matrix, or an array with more axes, that is made element by element from one of its own shape which nobody needs afterwards is written over that one. Chains of
-//! stages over one axis are left alone: where those can go tile by tile, they need no memory for whole arrays at all.
+//! A matrix, or an array with more axes, that is made element by element from one of its own shape which nobody needs afterwards is written
+//! over that one. Chains of stages over one axis are left alone: where those can go tile by tile, they need no memory for whole arrays.
 
 use super::{Array, Emitter, Value};
 use crate::ir::*;

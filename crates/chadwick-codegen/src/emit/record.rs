@@ -1,7 +1,7 @@
 //! Loops that keep every state they go through, for the way back.
 //!
-//! What a loop carries is built in the row of the record where it belongs, and carried as a view of that row, so nothing is copied but the first state. The
-//! record has a row more than the loop has iterations, for the last state.
+//! What a loop carries is built in the row of the record where it belongs, and carried as a view of that row, so nothing is copied but the
+//! first state, and the last one if somebody needs it. The record has a row more than the loop has iterations, for the last state.
 
 use super::{Array, Destination, Emitter, Uses, Value};
 use crate::ir::*;
@@ -75,7 +75,7 @@ impl<'p> Emitter<'_, 'p> {
                     let size = self.extent(&size);
                     self.same_size(dim, &size)
                 }
-                _ => false,
+                Size::FromValue => false,
             })
     }
 
@@ -126,13 +126,11 @@ fn sizes_of_state(body: &Block, next: Var) -> Option<Vec<Size>> {
     for_each_binder(body, &mut |var, _| {
         inside.insert(var);
     });
-    let sizes = body.statements.iter().find_map(|statement| match (&statement.op, statement.binders.as_slice()) {
-        (Op::Build { space, inner, .. }, binders) if binders.iter().any(|binder| binder.var == next) => {
-            let number = binders.iter().position(|binder| binder.var == next)?;
-            let inner = if inner.len() == binders.len() { inner[number].clone() } else { Vec::new() };
-            Some([space.iter().map(|axis| Size::Known(axis.size.clone())).collect(), inner].concat())
-        }
-        _ => None,
+    let sizes = body.statements.iter().find_map(|statement| {
+        let number = statement.binders.iter().position(|binder| binder.var == next)?;
+        let Op::Build { space, inner, .. } = &statement.op else { return None };
+        let inner = if inner.len() == statement.binders.len() { inner[number].clone() } else { Vec::new() };
+        Some([space.iter().map(|axis| Size::Known(axis.size.clone())).collect(), inner].concat())
     })?;
     let is_before = |size: &Size| !matches!(size, Size::Known(Atom::Var(var)) if inside.contains(var));
     (is_once && sizes.iter().all(is_before) && is_only_read(body, next)).then_some(sizes)
