@@ -88,10 +88,16 @@ CW_HOST void cw_close(cw_context *ctx) {
   free(memory);
 }
 
-CW_HOST void cw_set_host(cw_context *ctx, const cw_host *host) { ctx->host = *host; }
+CW_HOST void cw_set_host(cw_context *ctx, const cw_host *host) {
+  if (memcmp(&ctx->host, host, sizeof *host) == 0) return;
+  ctx->host = *host;
+  ctx->run++;
+}
 
 /* Bytes of values; nanoseconds from now, or a negative number; open calls; the lowest address of the stack that may be used. */
 CW_HOST void cw_set_limits(cw_context *ctx, int64_t bytes, int64_t nanoseconds, int64_t depth, void *stack_limit) {
+  bool same = bytes == ctx->memory->limit && nanoseconds < 0 && !ctx->has_deadline && depth == ctx->max_depth;
+  if (!same) ctx->run++;
   ctx->memory->limit = bytes;
   ctx->memory->peak = ctx->memory->live;
   ctx->max_depth = depth;

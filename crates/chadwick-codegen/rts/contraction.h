@@ -214,7 +214,7 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     }                                                                                                                          \
     cw_product_of_##name product = {n, k, m, a_row, a_inner, b_inner, b_column, c_row, a, b, c, add, by_rows};                 \
     int64_t length = by_rows ? (n + CW_ROWS - 1) / CW_ROWS : (k + CW_COLUMNS_##name - 1) / CW_COLUMNS_##name;                  \
-    cw_run_loop(ctx, cw_product_part_##name, &product, (int32_t)threads, length, CW_WORTH_SHARING);                            \
+    cw_run_loop(ctx, cw_product_part_##name, &product, (int32_t)threads, length, CW_WORTH_WAKING);                            \
   }                                                                                                                            \
   /* c[i] = sum over l of a[i, l] x[l] where rows are far apart and columns are not: a column at a time. */                    \
   __attribute__((noinline)) static void cw_some_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,             \

@@ -172,7 +172,7 @@ static int64_t cw_nanoseconds(void) {
 static int cw_open_session(cw_context *ctx, cw_side left, void *left_data, cw_side right, void *right_data) {
   cw_session session = {.team = ctx->team, .owner = ctx, .left = left, .right = right, .left_data = left_data, .right_data = right_data};
   int64_t begin = cw_nanoseconds();
-  int failed = cw_run_loop(ctx, cw_session_part, &session, ctx->threads, ctx->threads, CW_WORTH_SHARING);
+  int failed = cw_run_loop(ctx, cw_session_part, &session, ctx->threads, ctx->threads, CW_WORTH_WAKING);
 #ifndef CW_FORK_ALWAYS
   int32_t more = ctx->skips == 0 ? CW_FIRST_SKIPS : ctx->skips < CW_MOST_SKIPS ? 2 * ctx->skips : CW_MOST_SKIPS;
   ctx->skips = cw_nanoseconds() - begin < CW_SHORT_SESSION ? more : 0;

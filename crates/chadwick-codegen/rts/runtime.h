@@ -91,6 +91,7 @@ typedef struct cw_context {
   int32_t threads; /* how many may work */
   struct cw_team *team;
   bool parallel; /* whether others run at the same time */
+  uint32_t run; /* changes with the limits of runs */
   int64_t unreported; /* bytes taken that the memory has not been told of */
   struct cw_session *session; /* of forks that this context works in, with what can be stolen from it and what it stole */
   struct cw_deque *deque;
@@ -503,14 +504,24 @@ typedef int64_t cw_words __attribute__((vector_size(32), aligned(8), may_alias))
 #define cw_shuffle(a, b, ...) __builtin_shuffle(a, b, (cw_words){__VA_ARGS__})
 #endif
 
-/* So many rows, from the first on, of a matrix of words whose columns lie side by side, a stride apart: to one whose rows do. */
-static void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t first, int64_t count) {
+/* A matrix of words is transposed in blocks. Those of the same columns follow each other: who made the columns finds them in its cache. */
+enum { CW_TURNED_ROWS = 512, CW_TURNED_COLUMNS = 8 };
+
+static inline int64_t cw_turned_blocks(int64_t rows, int64_t columns) {
+  return ((rows + CW_TURNED_ROWS - 1) / CW_TURNED_ROWS) * ((columns + CW_TURNED_COLUMNS - 1) / CW_TURNED_COLUMNS);
+}
+
+/* A block of a matrix whose columns lie side by side, a stride apart: to one whose rows do. */
+static void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t block) {
   int64_t *to = target;
   const int64_t *from = source;
-  int64_t i = first, last = rows - first < count ? rows : first + count;
-  for (; i + 4 <= last; i += 4) {
-    int64_t j = 0;
-    for (; j + 4 <= columns; j += 4) {
+  int64_t down = (rows + CW_TURNED_ROWS - 1) / CW_TURNED_ROWS;
+  int64_t first = block / down * CW_TURNED_COLUMNS, i = block % down * CW_TURNED_ROWS;
+  int64_t last = columns - first < CW_TURNED_COLUMNS ? columns : first + CW_TURNED_COLUMNS;
+  rows = rows - i < CW_TURNED_ROWS ? rows : i + CW_TURNED_ROWS;
+  for (; i + 4 <= rows; i += 4) {
+    int64_t j = first;
+    for (; j + 4 <= last; j += 4) {
       const int64_t *block = from + j * stride + i;
       cw_words a = *(const cw_words *)block, b = *(const cw_words *)(block + stride);
       cw_words c = *(const cw_words *)(block + 2 * stride), d = *(const cw_words *)(block + 3 * stride);
@@ -522,11 +533,11 @@ static void cw_transpose(void *target, const void *source, int64_t rows, int64_t
       *(cw_words *)(row + 2 * columns) = cw_shuffle(ab_even, cd_even, 2, 3, 6, 7);
       *(cw_words *)(row + 3 * columns) = cw_shuffle(ab_odd, cd_odd, 2, 3, 6, 7);
     }
-    for (; j < columns; j++)
+    for (; j < last; j++)
       for (int64_t r = i; r < i + 4; r++) to[r * columns + j] = from[j * stride + r];
   }
-  for (; i < last; i++)
-    for (int64_t j = 0; j < columns; j++) to[i * columns + j] = from[j * stride + i];
+  for (; i < rows; i++)
+    for (int64_t j = first; j < last; j++) to[i * columns + j] = from[j * stride + i];
 }
 
 /* Sizes */

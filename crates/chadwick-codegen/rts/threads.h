@@ -4,47 +4,52 @@
    How a loop is cut depends on its size and never on the number of threads, and what chunks compute is put together in their order: the
    results are the same bits for any number of threads. Every thread has a share of the chunks, neighbours that it goes through one by one, so that it
    meets the same parts of arrays in one loop after the other; then it helps with the shares of others. A worker that wakes up too late is not waited
-   for. When chunks fail, the error is that of the first. */
+   for. When chunks fail, the error is that of the first.
 
-enum { CW_FEW_CHUNKS = 8, CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
+   A worker looks out for the next loop for some time before it sleeps. Handing a loop to who looks out takes a fraction of a microsecond: what
+   changes from loop to loop is in one cache line, and nobody writes to the lines of others. Waking somebody takes much longer, so only loops that
+   are long, or many short ones, do that. */
 
-/* Work, in about a nanosecond's worth of operations, that is worth a chunk. */
-enum { CW_GRAIN = 16384 };
+enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
 
-/* Work of a loop that is worth sharing: a shorter one is over before others have joined. */
-enum { CW_WORTH_SHARING = 8 * CW_GRAIN };
+/* Work, in about a nanosecond's worth of operations (much less in vectors), that is worth a chunk; that is worth waking others. */
+enum { CW_GRAIN = 16384, CW_WORTH_WAKING = 8 * CW_GRAIN };
 
 typedef int (*cw_chunk_function)(cw_context *ctx, void *loop, int32_t chunk, int64_t from, int64_t to);
 
 typedef struct {
   pthread_t thread;
   int32_t number; /* from 1: who runs the loop has the first share */
+  uint32_t run; /* whose limits its context has */
   cw_context *context;
   struct cw_team *team;
   char *stack;
   size_t stack_bytes;
 } cw_worker;
 
-/* Chunks that one thread takes before it helps others, in a cache line of its own. */
+/* Chunks that one thread takes before it helps others, in a cache line of its own: in which loop some were taken, and how many. */
 typedef struct {
-  _Alignas(64) int64_t next;
-  int64_t end;
+  _Alignas(64) uint64_t taken;
 } cw_share;
 
 typedef struct cw_team {
-  int32_t workers_count;
-  cw_worker *workers;
-  /* The loop that runs. */
+  /* The number of the loop that runs, whether it can be joined, and how many workers have. */
+  _Alignas(64) uint64_t state;
   cw_chunk_function function;
   void *loop;
-  int32_t chunks;
   int64_t length;
-  cw_share *shares;
+  int64_t depth;
+  int32_t chunks;
+  uint32_t run;
   int64_t first_failed;
   cw_context *failed;
-  /* The number of the loop, whether it can be joined, and how many workers have. */
-  uint64_t state;
+  /* What seldom changes. */
+  _Alignas(64) cw_context *owner;
+  int32_t workers_count;
   int32_t sleepers;
+  cw_worker *workers;
+  cw_share *shares;
+  int64_t unshared; /* work of loops that were not worth waking anybody */
   bool quit;
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -79,12 +84,18 @@ static inline int64_t cw_saturated_plus(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX / 8 : sum;
 }
 
-/* How many chunks a loop is cut into, given the work of an iteration and the number of elements that every chunk needs for itself. Operations take
-   much less than a nanosecond in vectors: beyond the first few, chunks are larger. */
+/* Rounded down to what threads can share evenly: a power of two, or a multiple of eight. */
+static inline int64_t cw_even_chunks(int64_t chunks) {
+  return chunks >= 8 ? chunks / 8 * 8 : chunks >= 4 ? 4 : chunks >= 2 ? 2 : 1;
+}
+
+/* How many chunks a loop is cut into, given the work of an iteration and the number of elements that every chunk needs for itself. Beyond the first
+   few, chunks are larger; what is worth one is worth two, which threads can share. */
 static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_elements) {
   int64_t total = cw_saturated_times(length, work);
   int64_t chunks = total / CW_GRAIN;
-  if (chunks > CW_FEW_CHUNKS) chunks = CW_FEW_CHUNKS + (chunks - CW_FEW_CHUNKS) / CW_FEW_CHUNKS;
+  if (chunks == 1) chunks = 2;
+  if (chunks > 8) chunks = 8 + (chunks - 8) / 8;
   if (private_elements > 0) {
     int64_t affordable = total / cw_saturated_times(private_elements, 64);
     if (chunks > affordable) chunks = affordable;
@@ -92,13 +103,13 @@ static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_el
   }
   if (chunks > CW_MAX_CHUNKS) chunks = CW_MAX_CHUNKS;
   if (chunks > length) chunks = length;
-  return chunks < 1 ? 1 : (int32_t)chunks;
+  return (int32_t)cw_even_chunks(chunks);
 }
 
 /* The same for a loop whose iterations go side by side: every chunk has some of them. */
 static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
   int64_t most = length / 8;
-  return chunks <= most ? chunks : most < 1 ? 1 : (int32_t)most;
+  return chunks <= most ? chunks : (int32_t)cw_even_chunks(most);
 }
 
 /* Runs a chunk; false if it failed: the context keeps its error. */
@@ -114,15 +125,25 @@ static bool cw_run_chunk(cw_team *team, cw_context *ctx, int32_t chunk) {
   return false;
 }
 
+/* How many chunks of a share were taken before, in the loop of that number. */
+static uint32_t cw_take_chunk(cw_share *share, uint64_t loop) {
+  uint64_t taken = __atomic_load_n(&share->taken, __ATOMIC_RELAXED);
+  while (taken >> 32 != loop)
+    if (__atomic_compare_exchange_n(&share->taken, &taken, loop << 32 | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return 0;
+  return (uint32_t)__atomic_fetch_add(&share->taken, 1, __ATOMIC_RELAXED);
+}
+
 /* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. Who runs the loop goes through all shares in the
    order of the chunks, so whatever comes before a chunk that failed is taken by somebody. */
 static void cw_take_chunks(cw_team *team, cw_context *ctx, int32_t number) {
   int32_t count = team->workers_count + 1;
+  uint64_t loop = __atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32;
   for (int32_t helped = 0; helped < count; helped++) {
-    cw_share *share = &team->shares[(number + helped) % count];
+    int32_t share = (number + helped) % count;
+    int64_t first = cw_chunk_start(team->chunks, count, share), end = cw_chunk_start(team->chunks, count, share + 1);
     for (;;) {
-      int64_t chunk = __atomic_fetch_add(&share->next, 1, __ATOMIC_RELAXED);
-      if (chunk >= share->end || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) break;
+      int64_t chunk = first + cw_take_chunk(&team->shares[share], loop);
+      if (chunk >= end || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) break;
       if (!cw_run_chunk(team, ctx, (int32_t)chunk)) return;
     }
   }
@@ -136,6 +157,21 @@ static void cw_run_chunks(cw_team *team, cw_context *ctx, int32_t number) {
 static bool cw_can_join(cw_team *team, uint64_t last, uint64_t *state) {
   *state = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
   return (*state & CW_OPEN) && *state >> 32 != last;
+}
+
+/* Gives a worker's context the limits of the run. */
+static void cw_brief(cw_worker *worker) {
+  const cw_context *owner = worker->team->owner;
+  cw_context *context = worker->context;
+  size_t margin = (size_t)1 << 20, usable = owner->memory->limit < (int64_t)(4 * margin) ? 4 * margin : (size_t)owner->memory->limit;
+  if (usable > worker->stack_bytes) usable = worker->stack_bytes;
+  context->stack_limit = worker->stack + (worker->stack_bytes - usable + margin);
+  context->threads = owner->threads;
+  context->max_depth = owner->max_depth;
+  context->has_deadline = owner->has_deadline;
+  context->deadline = owner->deadline;
+  context->host = owner->host;
+  worker->run = worker->team->run;
 }
 
 static void *cw_work(void *data) {
@@ -155,6 +191,9 @@ static void *cw_work(void *data) {
     }
     if (!__atomic_compare_exchange_n(&team->state, &state, state + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
     last = state >> 32;
+    if (worker->run != team->run) cw_brief(worker);
+    worker->context->depth = team->depth;
+    worker->context->stream_length = 0;
     cw_run_chunks(team, worker->context, worker->number);
     __atomic_sub_fetch(&team->state, 1, __ATOMIC_SEQ_CST);
   }
@@ -237,9 +276,10 @@ static void cw_stop_team(cw_context *ctx) {
 /* Starts the team that was asked for, or what the system allows of it. */
 static void cw_start_team(cw_context *ctx) {
   int32_t wanted = ctx->threads - 1;
-  cw_team *team = calloc(1, sizeof *team);
+  size_t share_bytes = ((size_t)wanted + 1) * sizeof(cw_share);
+  cw_team *team = aligned_alloc(_Alignof(cw_team), sizeof *team);
   cw_worker *workers = calloc((size_t)wanted, sizeof *workers);
-  cw_share *shares = aligned_alloc(_Alignof(cw_share), ((size_t)wanted + 1) * sizeof *shares);
+  cw_share *shares = aligned_alloc(_Alignof(cw_share), share_bytes);
   if (team == NULL || workers == NULL || shares == NULL) {
     free(team);
     free(workers);
@@ -247,11 +287,15 @@ static void cw_start_team(cw_context *ctx) {
     ctx->threads = 1;
     return;
   }
+  memset(team, 0, sizeof *team);
+  memset(shares, 0, share_bytes);
   pthread_mutex_init(&team->lock, NULL);
   pthread_cond_init(&team->wake, NULL);
   team->workers = workers;
   team->shares = shares;
+  team->owner = ctx;
   ctx->team = team;
+  ctx->run++;
   for (int32_t number = 0; number < wanted; number++) {
     cw_worker *worker = &workers[number];
     worker->team = team;
@@ -269,24 +313,6 @@ static void cw_start_team(cw_context *ctx) {
   if (team->workers_count == 0) cw_stop_team(ctx);
 }
 
-/* Limits and position of the main context, for the workers. */
-static void cw_brief_workers(cw_context *ctx) {
-  for (int32_t number = 0; number < ctx->team->workers_count; number++) {
-    cw_worker *worker = &ctx->team->workers[number];
-    cw_context *context = worker->context;
-    size_t margin = (size_t)1 << 20, usable = ctx->memory->limit < (int64_t)(4 * margin) ? 4 * margin : (size_t)ctx->memory->limit;
-    if (usable > worker->stack_bytes) usable = worker->stack_bytes;
-    context->stack_limit = worker->stack + (worker->stack_bytes - usable + margin);
-    context->depth = ctx->depth;
-    context->threads = ctx->threads;
-    context->max_depth = ctx->max_depth;
-    context->has_deadline = ctx->has_deadline;
-    context->deadline = ctx->deadline;
-    context->host = ctx->host;
-    context->stream_length = 0;
-  }
-}
-
 static void cw_take_error(cw_context *ctx, cw_context *from) {
   if (from == ctx) return;
   ctx->error = from->error;
@@ -296,37 +322,45 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
 
 static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
 
+/* Whether a loop of so much work is worth waking who sleeps, alone or with those before it. */
+static bool cw_is_worth_waking(cw_team *team, int32_t sleepers, int64_t work) {
+  if (sleepers > 0) team->unshared = cw_saturated_plus(team->unshared, work);
+  return work >= CW_WORTH_WAKING || team->unshared >= CW_WORTH_WAKING;
+}
+
+static void cw_wake(cw_team *team) {
+  if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) == 0) return;
+  team->unshared = 0;
+  pthread_mutex_lock(&team->lock);
+  pthread_cond_broadcast(&team->wake);
+  pthread_mutex_unlock(&team->lock);
+}
+
 /* Runs a loop in chunks, given the work of all of them; nonzero if one failed. */
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
                                                  int64_t length, int64_t work) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
   if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
-  cw_team *team = ctx->team;
-  if (team == NULL || ctx->parallel || chunks <= 1 || work < CW_WORTH_SHARING) {
+  cw_team *team = ctx->parallel || chunks <= 1 ? NULL : ctx->team;
+  int32_t sleepers = team == NULL ? 0 : __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
+  bool wake = team != NULL && cw_is_worth_waking(team, sleepers, work);
+  if (team == NULL || (sleepers == team->workers_count && !wake)) {
     for (int32_t chunk = 0; chunk < chunks; chunk++)
       if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
     return 0;
   }
-  cw_brief_workers(ctx);
   team->function = function;
   team->loop = loop;
   team->chunks = chunks;
   team->length = length;
-  int32_t count = team->workers_count + 1;
-  for (int32_t number = 0; number < count; number++) {
-    team->shares[number].next = cw_chunk_start(chunks, count, number);
-    team->shares[number].end = cw_chunk_start(chunks, count, number + 1);
-  }
+  team->depth = ctx->depth;
+  team->run = ctx->run;
   team->first_failed = INT64_MAX;
   team->failed = NULL;
   ctx->parallel = true;
-  uint64_t number = (__atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32) + 1;
+  uint64_t number = (uint32_t)((team->state >> 32) + 1);
   __atomic_store_n(&team->state, number << 32 | CW_OPEN, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) > 0) {
-    pthread_mutex_lock(&team->lock);
-    pthread_cond_broadcast(&team->wake);
-    pthread_mutex_unlock(&team->lock);
-  }
+  if (wake) cw_wake(team);
   cw_run_chunks(team, ctx, 0);
   uint64_t joined = __atomic_and_fetch(&team->state, ~CW_OPEN, __ATOMIC_SEQ_CST);
   for (int32_t spins = 0; joined & CW_JOINED; spins++) {

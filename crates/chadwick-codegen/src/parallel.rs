@@ -28,6 +28,9 @@ const UNKNOWN_LENGTH: i64 = 4;
 const CALL: i64 = 64;
 const RECURSIVE_CALL: i64 = 2048;
 
+/// Elements of a block that is transposed, as `rts/runtime.h` has it.
+const TRANSPOSED_BLOCK: i64 = 8 * 512;
+
 /// What all functions of a program tell about calls.
 pub(crate) struct Calls<'a> {
     /// By number: whether running it may speak to the host.
@@ -366,10 +369,7 @@ impl<'a> Work<'a> {
                 let sizes = args.iter().skip(1).take(2).map(|size| self.outside(size).unwrap_or(Exp::i64(UNKNOWN_LENGTH)));
                 sizes.reduce(times_of).unwrap_or(Exp::i64(CALL))
             }
-            Stm::Run("cw_transpose", args) => {
-                let width = self.outside(&args[3]).unwrap_or(Exp::i64(UNKNOWN_LENGTH));
-                times_of(width, args[6].clone())
-            }
+            Stm::Run("cw_transpose", _) => Exp::i64(TRANSPOSED_BLOCK),
             Stm::CopyElements { count, .. } => self.outside(count).unwrap_or(Exp::i64(UNKNOWN_LENGTH)),
             Stm::Let(_, exp) | Stm::Assign(_, exp) => simple(&[exp]),
             Stm::Store { value, at, .. } => simple(&[value, at]),

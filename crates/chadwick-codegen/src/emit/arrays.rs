@@ -114,7 +114,6 @@ impl Emitter<'_, '_> {
 
     /// Copies matrices of words whose columns lie side by side: block by block, so that reading and writing both go along the memory.
     fn copy_transposed(&mut self, to: &Array, from: &Array) -> bool {
-        const BLOCK: i64 = 64;
         let is_word = matches!(from.elem, Elem::Prim(Prim::F64 | Prim::I64 | Prim::U64));
         let (Some(strides), Some(rows)) = (&from.strides, from.dims.len().checked_sub(2)) else { return false };
         if !is_word || to.strides.is_some() || strides[rows].as_i64() != Some(1) {
@@ -122,7 +121,7 @@ impl Emitter<'_, '_> {
         }
         let [height, width] = [from.dims[rows].clone(), from.dims[rows + 1].clone()];
         let mut outer: Vec<Exp> = from.dims[..rows].to_vec();
-        let blocks = Exp::Runtime("cw_tiles", vec![height.clone(), Exp::i64(BLOCK)]);
+        let blocks = Exp::Runtime("cw_turned_blocks", vec![height.clone(), width.clone()]);
         outer.push(self.size_local("blocks", blocks));
         self.over_elements(&outer, &mut |emitter, indices| {
             let (block, indices) = (indices[rows].clone(), indices[..rows].to_vec());
@@ -131,8 +130,7 @@ impl Emitter<'_, '_> {
                 Exp::at(array.data.clone(), start)
             };
             let (target, source) = (place(to), place(from));
-            let first = block.mul(Exp::i64(BLOCK));
-            let args = vec![target, source, height.clone(), width.clone(), strides[rows + 1].clone(), first, Exp::i64(BLOCK)];
+            let args = vec![target, source, height.clone(), width.clone(), strides[rows + 1].clone(), block];
             emitter.push(Stm::Run("cw_transpose", args));
         });
         true
