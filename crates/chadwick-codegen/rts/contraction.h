@@ -15,31 +15,33 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
   typedef T cw_vector_##name __attribute__((vector_size(CW_VECTOR_BYTES), aligned(sizeof(T))));                                \
   enum { CW_LANES_##name = CW_VECTOR_BYTES / sizeof(T), CW_COLUMNS_##name = 3 * CW_LANES_##name };                             \
                                                                                                                                \
-  /* A tile of the product: CW_ROWS rows, three vectors of columns. */                                                         \
-  static inline __attribute__((always_inline)) void cw_tile_##name(int64_t inner, const T *a, const T *b, T *c,                \
-                                                                   int64_t c_row, bool add) {                                  \
+  /* A tile of the product: CW_ROWS rows, one to three vectors of columns. */                                                  \
+  static inline __attribute__((always_inline)) void cw_tile_of_##name(int vectors, int64_t inner, const T *a, const T *b, T *c,\
+                                                                int64_t c_row, bool add) {                                     \
     cw_vector_##name sum[CW_ROWS][3];                                                                                          \
     _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                  \
-      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) sum[r][v] = (cw_vector_##name){0};                                   \
+      _Pragma("GCC unroll 3") for (int v = 0; v < vectors; v++) sum[r][v] = (cw_vector_##name){0};                             \
     for (int64_t l = 0; l < inner; l++) {                                                                                      \
-      cw_vector_##name b0 = *(const cw_vector_##name *)(b), b1 = *(const cw_vector_##name *)(b + CW_LANES_##name),             \
-                       b2 = *(const cw_vector_##name *)(b + 2 * CW_LANES_##name);                                              \
-      _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++) {                                                              \
-        T x = a[r];                                                                                                            \
-        sum[r][0] += x * b0;                                                                                                   \
-        sum[r][1] += x * b1;                                                                                                   \
-        sum[r][2] += x * b2;                                                                                                   \
-      }                                                                                                                        \
+      cw_vector_##name row[3];                                                                                                 \
+      _Pragma("GCC unroll 3") for (int v = 0; v < vectors; v++) row[v] = *(const cw_vector_##name *)(b + v * CW_LANES_##name); \
+      _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                \
+        _Pragma("GCC unroll 3") for (int v = 0; v < vectors; v++) sum[r][v] += a[r] * row[v];                                  \
       a += CW_ROWS;                                                                                                            \
-      b += CW_COLUMNS_##name;                                                                                                  \
+      b += vectors * CW_LANES_##name;                                                                                          \
     }                                                                                                                          \
     _Pragma("GCC unroll 8") for (int r = 0; r < CW_ROWS; r++)                                                                  \
-      _Pragma("GCC unroll 3") for (int v = 0; v < 3; v++) {                                                                    \
+      _Pragma("GCC unroll 3") for (int v = 0; v < vectors; v++) {                                                              \
         cw_vector_##name *place = (cw_vector_##name *)(c + r * c_row + v * CW_LANES_##name);                                   \
         *place = add ? *place + sum[r][v] : sum[r][v];                                                                         \
       }                                                                                                                        \
   }                                                                                                                            \
                                                                                                                                \
+  __attribute__((noinline)) static void cw_tile_##name(int64_t vectors, int64_t inner, const T *a, const T *b, T *c, int64_t c_row,\
+                                                 bool add) {                                                                   \
+    if (vectors == 3) cw_tile_of_##name(3, inner, a, b, c, c_row, add);                                                        \
+    else if (vectors == 2) cw_tile_of_##name(2, inner, a, b, c, c_row, add);                                                   \
+    else cw_tile_of_##name(1, inner, a, b, c, c_row, add);                                                                     \
+  }                                                                                                                            \
   /* c = a b for few columns and a short inner length, both known when this is compiled. */                                    \
   static inline __attribute__((always_inline)) void cw_tiny_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, \
                                                                    int64_t a_inner, const T *b, int64_t b_inner,               \
@@ -122,99 +124,120 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     }                                                                                                                          \
   }                                                                                                                            \
                                                                                                                                \
-  /* c[i, j] = sum over l of a[i, l] b[l, j], or that added; n rows, k columns, inner length m. */                             \
-  __attribute__((noinline)) static void cw_block_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a,  \
-                                                          int64_t a_row, int64_t a_inner, const T *b, int64_t b_inner,         \
-                                                          int64_t b_column, T *c, int64_t c_row, bool add) {                   \
-    enum { LANES = CW_LANES_##name, COLUMNS = CW_COLUMNS_##name };                                                             \
-    int64_t columns = k < CW_BLOCK_COLUMNS ? (k + COLUMNS - 1) / COLUMNS * COLUMNS : CW_BLOCK_COLUMNS;                         \
-    columns = columns / COLUMNS * COLUMNS;                                                                                     \
-    cw_block *memory = NULL;                                                                                                   \
-    if (n >= 4 && k >= LANES && n * k * m >= 4096)                                                                             \
-      memory = cw_alloc_bytes(ctx, (int64_t)sizeof(T) * CW_BLOCK_INNER * (columns + CW_BLOCK_ROWS), 0);                        \
-    if (memory == NULL) {                                                                                                      \
-      cw_small_product_##name(n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                \
+  /* Lines of one operand side by side: to[l, x] = from[x, l] for x below `here`, and zeros up to `width`. */                  \
+  static inline __attribute__((always_inline)) void cw_pack_##name(T *restrict to, int64_t width, int64_t here, int64_t inner, \
+                                                             const T *restrict from, int64_t from_x, int64_t from_l) {         \
+    if (here == width && from_x == 1) {                                                                                        \
+      for (int64_t l = 0; l < inner; l++)                                                                                      \
+        for (int64_t x = 0; x < width; x++) to[l * width + x] = from[l * from_l + x];                                          \
       return;                                                                                                                  \
     }                                                                                                                          \
-    T *packed_b = (T *)(memory + 1), *packed_a = packed_b + CW_BLOCK_INNER * columns;                                          \
-    for (int64_t j0 = 0; j0 < k; j0 += columns) {                                                                              \
-      int64_t width = k - j0 < columns ? k - j0 : columns;                                                                     \
-      for (int64_t l0 = 0; l0 < m || l0 == 0; l0 += CW_BLOCK_INNER) {                                                          \
-        int64_t inner = m - l0 < CW_BLOCK_INNER ? m - l0 : CW_BLOCK_INNER;                                                     \
-        for (int64_t j = 0; j < width; j += COLUMNS) {                                                                         \
-          T *to = packed_b + j * inner;                                                                                        \
-          int64_t here = width - j < COLUMNS ? width - j : COLUMNS;                                                            \
-          const T *from = b + l0 * b_inner + (j0 + j) * b_column;                                                              \
-          for (int64_t l = 0; l < inner; l++) {                                                                                \
-            for (int64_t x = 0; x < here; x++) to[l * COLUMNS + x] = from[l * b_inner + x * b_column];                         \
-            for (int64_t x = here; x < COLUMNS; x++) to[l * COLUMNS + x] = 0;                                                  \
-          }                                                                                                                    \
-        }                                                                                                                      \
-        for (int64_t i0 = 0; i0 < n; i0 += CW_BLOCK_ROWS) {                                                                    \
-          int64_t height = n - i0 < CW_BLOCK_ROWS ? n - i0 : CW_BLOCK_ROWS;                                                    \
-          for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                      \
-            T *to = packed_a + i * inner;                                                                                      \
-            int64_t here = height - i < CW_ROWS ? height - i : CW_ROWS;                                                        \
-            const T *from = a + (i0 + i) * a_row + l0 * a_inner;                                                               \
-            for (int64_t l = 0; l < inner; l++) {                                                                              \
-              for (int64_t x = 0; x < here; x++) to[l * CW_ROWS + x] = from[x * a_row + l * a_inner];                          \
-              for (int64_t x = here; x < CW_ROWS; x++) to[l * CW_ROWS + x] = 0;                                                \
-            }                                                                                                                  \
-          }                                                                                                                    \
-          for (int64_t j = 0; j < width; j += COLUMNS)                                                                         \
-            for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                    \
-              T *place = c + (i0 + i) * c_row + j0 + j;                                                                        \
-              if (height - i >= CW_ROWS && width - j >= COLUMNS) {                                                             \
-                cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, place, c_row, add || l0 > 0);                \
-                continue;                                                                                                      \
-              }                                                                                                                \
-              T edge[CW_ROWS * COLUMNS];                                                                                       \
-              cw_tile_##name(inner, packed_a + i * inner, packed_b + j * inner, edge, COLUMNS, false);                         \
-              for (int64_t r = 0; r < CW_ROWS && i + r < height; r++)                                                          \
-                for (int64_t x = 0; x < COLUMNS && j + x < width; x++)                                                         \
-                  place[r * c_row + x] = edge[r * COLUMNS + x] + (add || l0 > 0 ? place[r * c_row + x] : 0);                   \
-            }                                                                                                                  \
-        }                                                                                                                      \
+    int64_t x = 0;                                                                                                             \
+    if (sizeof(T) == 8 && from_l == 1)                                                                                         \
+      for (; x + 4 <= here; x += 4) {                                                                                          \
+        const T *lines = from + x * from_x;                                                                                    \
+        int64_t l = 0;                                                                                                         \
+        for (; l + 4 <= inner; l += 4)                                                                                         \
+          cw_turn_four((int64_t *)(to + l * width + x), width, (const int64_t *)(lines + l), from_x);                          \
+        for (; l < inner; l++)                                                                                                 \
+          for (int64_t y = 0; y < 4; y++) to[l * width + x + y] = lines[y * from_x + l];                                       \
       }                                                                                                                        \
-    }                                                                                                                          \
-    cw_free_block(ctx, memory);                                                                                                \
+    for (; x < width; x++)                                                                                                     \
+      for (int64_t l = 0; l < inner; l++) to[l * width + x] = x < here ? from[x * from_x + l * from_l] : 0;                    \
   }                                                                                                                            \
-                                                                                                                               \
   typedef struct {                                                                                                             \
     int64_t n, k, m, a_row, a_inner, b_inner, b_column, c_row;                                                                 \
     const T *a, *b;                                                                                                            \
     T *c;                                                                                                                      \
-    bool add, by_rows;                                                                                                         \
+    bool add;                                                                                                                  \
   } cw_product_of_##name;                                                                                                      \
                                                                                                                                \
-  /* A part of the rows or columns, counted in tiles. */                                                                       \
-  static int cw_product_part_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                    \
-    cw_product_of_##name *p = data;                                                                                            \
-    int64_t tile = p->by_rows ? CW_ROWS : CW_COLUMNS_##name, end = p->by_rows ? p->n : p->k;                                   \
-    from *= tile;                                                                                                              \
-    to = to * tile < end ? to * tile : end;                                                                                    \
-    if (p->by_rows)                                                                                                            \
-      cw_block_product_##name(ctx, to - from, p->k, p->m, p->a + from * p->a_row, p->a_row, p->a_inner, p->b, p->b_inner,      \
-                              p->b_column, p->c + from * p->c_row, p->c_row, p->add);                                          \
-    else                                                                                                                       \
-      cw_block_product_##name(ctx, p->n, to - from, p->m, p->a, p->a_row, p->a_inner, p->b + from * p->b_column, p->b_inner,   \
-                              p->b_column, p->c + from, p->c_row, p->add);                                                     \
+  /* A block of the product, from packed operands: so many rows, columns, and inner indices. */                                \
+  static void cw_tiles_##name(int64_t height, int64_t width, int64_t inner, const T *a, const T *b, T *c, int64_t c_row, bool add) {\
+    for (int64_t j = 0; j < width; j += CW_COLUMNS_##name) {                                                                   \
+      int64_t vectors = cw_least(3, cw_tiles(width - j, CW_LANES_##name)), columns = vectors * CW_LANES_##name;                \
+      for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                          \
+        T *place = c + i * c_row + j;                                                                                          \
+        if (height - i >= CW_ROWS && width - j >= columns) {                                                                   \
+          cw_tile_##name(vectors, inner, a + i * inner, b + j * inner, place, c_row, add);                                     \
+          continue;                                                                                                            \
+        }                                                                                                                      \
+        T edge[CW_ROWS * CW_COLUMNS_##name];                                                                                   \
+        cw_tile_##name(vectors, inner, a + i * inner, b + j * inner, edge, columns, false);                                    \
+        for (int64_t r = 0; r < CW_ROWS && i + r < height; r++)                                                                \
+          for (int64_t x = 0; x < columns && j + x < width; x++)                                                               \
+            place[r * c_row + x] = edge[r * columns + x] + (add ? place[r * c_row + x] : 0);                                   \
+      }                                                                                                                        \
+    }                                                                                                                          \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* c[i, j] = sum over l of a[i, l] b[l, j], or that added; n rows, k columns, inner length m. */                             \
+  __attribute__((noinline)) static void cw_block_product_##name(cw_context *ctx, const cw_product_of_##name *p) {              \
+    enum { COLUMNS = CW_COLUMNS_##name, MOST = CW_BLOCK_COLUMNS / COLUMNS * COLUMNS };                                         \
+    int64_t columns = cw_least(cw_tiles(p->k, COLUMNS) * COLUMNS, MOST);                                                       \
+    cw_block *memory = NULL;                                                                                                   \
+    if (p->n >= 4 && p->k >= CW_LANES_##name && p->n * p->k * p->m >= 4096)                                                    \
+      memory = cw_alloc_bytes(ctx, (int64_t)sizeof(T) * CW_BLOCK_INNER * (columns + CW_BLOCK_ROWS), 0);                        \
+    if (memory == NULL) {                                                                                                      \
+      cw_small_product_##name(p->n, p->k, p->m, p->a, p->a_row, p->a_inner, p->b, p->b_inner, p->b_column, p->c, p->c_row, p->add);\
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    T *packed_b = (T *)(memory + 1), *packed_a = packed_b + CW_BLOCK_INNER * columns;                                          \
+    for (int64_t j0 = 0; j0 < p->k; j0 += columns)                                                                             \
+      for (int64_t l0 = 0; l0 < p->m || l0 == 0; l0 += CW_BLOCK_INNER) {                                                       \
+        int64_t width = cw_least(p->k - j0, columns), inner = cw_least(p->m - l0, CW_BLOCK_INNER);                             \
+        for (int64_t j = 0; j < width; j += COLUMNS) {                                                                         \
+          const T *from = p->b + l0 * p->b_inner + (j0 + j) * p->b_column;                                                     \
+          int64_t here = width - j, lanes = cw_tiles(here, CW_LANES_##name) * CW_LANES_##name;                                 \
+          if (here >= COLUMNS) cw_pack_##name(packed_b + j * inner, COLUMNS, COLUMNS, inner, from, p->b_column, p->b_inner);   \
+          else cw_pack_##name(packed_b + j * inner, lanes, here, inner, from, p->b_column, p->b_inner);                        \
+        }                                                                                                                      \
+        for (int64_t i0 = 0; i0 < p->n; i0 += CW_BLOCK_ROWS) {                                                                 \
+          int64_t height = cw_least(p->n - i0, CW_BLOCK_ROWS);                                                                 \
+          for (int64_t i = 0; i < height; i += CW_ROWS) {                                                                      \
+            const T *from = p->a + (i0 + i) * p->a_row + l0 * p->a_inner;                                                      \
+            cw_pack_##name(packed_a + i * inner, CW_ROWS, cw_least(height - i, CW_ROWS), inner, from, p->a_row, p->a_inner);   \
+          }                                                                                                                    \
+          T *place = p->c + i0 * p->c_row + j0;                                                                                \
+          cw_tiles_##name(height, width, inner, packed_a, packed_b, place, p->c_row, p->add || l0 > 0);                        \
+        }                                                                                                                      \
+      }                                                                                                                        \
+    cw_free_block(ctx, memory);                                                                                                \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* Some of the rows, counted in tiles. */                                                                                    \
+  static int cw_some_rows_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                       \
+    cw_product_of_##name part = *(cw_product_of_##name *)data;                                                                 \
+    from *= CW_ROWS;                                                                                                           \
+    part.n = cw_least(to * CW_ROWS, part.n) - from;                                                                            \
+    part.a += from * part.a_row;                                                                                               \
+    part.c += from * part.c_row;                                                                                               \
+    cw_block_product_##name(ctx, &part);                                                                                       \
     return 0;                                                                                                                  \
   }                                                                                                                            \
                                                                                                                                \
-  /* Every element is the same sum however the product is cut, so it is cut for the threads that there are. */                 \
+  /* Some of the columns, counted in vectors. */                                                                               \
+  static int cw_some_columns_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                    \
+    cw_product_of_##name part = *(cw_product_of_##name *)data;                                                                 \
+    from *= CW_LANES_##name;                                                                                                   \
+    part.k = cw_least(to * CW_LANES_##name, part.k) - from;                                                                    \
+    part.b += from * part.b_column;                                                                                            \
+    part.c += from;                                                                                                            \
+    cw_block_product_##name(ctx, &part);                                                                                       \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+                                                                                                                               \
+  /* Every element is the same sum however the product is cut, so it is cut for the threads that there are, and such that the smaller operand is what\
+     each of them packs for itself. */                                                                                         \
   static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,  \
                                 const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row, bool add) {                \
-    int64_t threads = cw_helpers(ctx), row_tiles = n / CW_ROWS, column_tiles = k / CW_COLUMNS_##name;                          \
-    bool by_rows = row_tiles >= 4 * threads || row_tiles >= column_tiles;                                                      \
-    int64_t tiles = by_rows ? row_tiles : column_tiles;                                                                        \
-    if (threads == 1 || tiles < 2 * threads || cw_saturated_times(n, cw_saturated_times(k, m)) < (1 << 18)) {                  \
-      cw_block_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                           \
-      return;                                                                                                                  \
-    }                                                                                                                          \
-    cw_product_of_##name product = {n, k, m, a_row, a_inner, b_inner, b_column, c_row, a, b, c, add, by_rows};                 \
-    int64_t length = by_rows ? (n + CW_ROWS - 1) / CW_ROWS : (k + CW_COLUMNS_##name - 1) / CW_COLUMNS_##name;                  \
-    cw_run_loop(ctx, cw_product_part_##name, &product, (int32_t)threads, length, CW_WORTH_WAKING);                            \
+    cw_product_of_##name product = {n, k, m, a_row, a_inner, b_inner, b_column, c_row, a, b, c, add};                          \
+    int64_t work = cw_saturated_times(n, cw_saturated_times(k, m)) / 2, threads = work < 2 * CW_GRAIN ? 1 : cw_helpers(ctx);   \
+    int64_t rows = cw_tiles(n, CW_ROWS), columns = cw_tiles(k, CW_LANES_##name), enough = 4 * threads;                         \
+    bool by_rows = rows >= enough && (n >= k || columns < enough);                                                             \
+    if (threads == 1 || (!by_rows && columns < enough)) cw_block_product_##name(ctx, &product);                                \
+    else if (by_rows) cw_run_loop(ctx, cw_some_rows_##name, &product, (int32_t)threads, rows, work);                           \
+    else cw_run_loop(ctx, cw_some_columns_##name, &product, (int32_t)threads, columns, work);                                  \
   }                                                                                                                            \
   /* c[i] = sum over l of a[i, l] x[l] where rows are far apart and columns are not: a column at a time. */                    \
   __attribute__((noinline)) static void cw_some_by_columns_##name(int64_t n, int64_t m, const T *a, int64_t a_row,             \

@@ -504,6 +504,18 @@ typedef int64_t cw_words __attribute__((vector_size(32), aligned(8), may_alias))
 #define cw_shuffle(a, b, ...) __builtin_shuffle(a, b, (cw_words){__VA_ARGS__})
 #endif
 
+/* Four rows of four words each become columns; rows start so far apart, here and there. */
+static inline void cw_turn_four(int64_t *to, int64_t to_row, const int64_t *from, int64_t from_row) {
+  cw_words a = *(const cw_words *)from, b = *(const cw_words *)(from + from_row);
+  cw_words c = *(const cw_words *)(from + 2 * from_row), d = *(const cw_words *)(from + 3 * from_row);
+  cw_words ab_even = cw_shuffle(a, b, 0, 4, 2, 6), ab_odd = cw_shuffle(a, b, 1, 5, 3, 7);
+  cw_words cd_even = cw_shuffle(c, d, 0, 4, 2, 6), cd_odd = cw_shuffle(c, d, 1, 5, 3, 7);
+  *(cw_words *)to = cw_shuffle(ab_even, cd_even, 0, 1, 4, 5);
+  *(cw_words *)(to + to_row) = cw_shuffle(ab_odd, cd_odd, 0, 1, 4, 5);
+  *(cw_words *)(to + 2 * to_row) = cw_shuffle(ab_even, cd_even, 2, 3, 6, 7);
+  *(cw_words *)(to + 3 * to_row) = cw_shuffle(ab_odd, cd_odd, 2, 3, 6, 7);
+}
+
 /* A matrix of words is transposed in blocks. Those of the same columns follow each other: who made the columns finds them in its cache. */
 enum { CW_TURNED_ROWS = 512, CW_TURNED_COLUMNS = 8 };
 
@@ -521,18 +533,7 @@ static void cw_transpose(void *target, const void *source, int64_t rows, int64_t
   rows = rows - i < CW_TURNED_ROWS ? rows : i + CW_TURNED_ROWS;
   for (; i + 4 <= rows; i += 4) {
     int64_t j = first;
-    for (; j + 4 <= last; j += 4) {
-      const int64_t *block = from + j * stride + i;
-      cw_words a = *(const cw_words *)block, b = *(const cw_words *)(block + stride);
-      cw_words c = *(const cw_words *)(block + 2 * stride), d = *(const cw_words *)(block + 3 * stride);
-      cw_words ab_even = cw_shuffle(a, b, 0, 4, 2, 6), ab_odd = cw_shuffle(a, b, 1, 5, 3, 7);
-      cw_words cd_even = cw_shuffle(c, d, 0, 4, 2, 6), cd_odd = cw_shuffle(c, d, 1, 5, 3, 7);
-      int64_t *row = to + i * columns + j;
-      *(cw_words *)row = cw_shuffle(ab_even, cd_even, 0, 1, 4, 5);
-      *(cw_words *)(row + columns) = cw_shuffle(ab_odd, cd_odd, 0, 1, 4, 5);
-      *(cw_words *)(row + 2 * columns) = cw_shuffle(ab_even, cd_even, 2, 3, 6, 7);
-      *(cw_words *)(row + 3 * columns) = cw_shuffle(ab_odd, cd_odd, 2, 3, 6, 7);
-    }
+    for (; j + 4 <= last; j += 4) cw_turn_four(to + i * columns + j, columns, from + j * stride + i, stride);
     for (; j < last; j++)
       for (int64_t r = i; r < i + 4; r++) to[r * columns + j] = from[j * stride + r];
   }
