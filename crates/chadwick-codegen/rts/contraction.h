@@ -288,26 +288,41 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     cw_columns_of_##name columns = {m, a_row, a_inner, x_inner, c_row, a, x, c, add};                                          \
     cw_run_loop(ctx, cw_columns_part_##name, &columns, threads, n, cw_saturated_times(n, m) / 4);                              \
   }                                                                                                                            \
-  /* Goes along what lies side by side. */                                                                                     \
-  static bool cw_all_finite_##name(int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {                         \
-    bool along_rows = a_inner <= a_row || n == 1;                                                                              \
-    int64_t lines = along_rows ? n : m, length = along_rows ? m : n;                                                           \
-    int64_t to_next = along_rows ? a_row : a_inner, step = along_rows ? a_inner : a_row;                                       \
-    for (int64_t i = 0; i < lines; i++) {                                                                                      \
+  typedef struct {                                                                                                             \
+    int64_t length, to_next, step;                                                                                             \
+    const T *a;                                                                                                                \
+    bool all_finite;                                                                                                           \
+  } cw_lines_of_##name;                                                                                                        \
+                                                                                                                               \
+  static int cw_some_lines_##name(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {                      \
+    cw_lines_of_##name *p = data;                                                                                              \
+    for (int64_t i = from; i < to; i++) {                                                                                      \
       T sum = 0;                                                                                                               \
-      _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < length; l++)                                                \
-        sum += a[i * to_next + l * step] - a[i * to_next + l * step];                                                          \
-      if (!(sum == 0)) return false;                                                                                           \
+      _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < p->length; l++)                                             \
+        sum += p->a[i * p->to_next + l * p->step] - p->a[i * p->to_next + l * p->step];                                        \
+      if (!(sum == 0)) __atomic_store_n(&p->all_finite, false, __ATOMIC_RELAXED);                                              \
     }                                                                                                                          \
-    return true;                                                                                                               \
+    return 0;                                                                                                                  \
   }                                                                                                                            \
                                                                                                                                \
-  /* A cotangent times a factor: zero where the cotangent is zero, even if the factor is not finite. */                        \
+  /* Goes along what lies side by side. */                                                                                     \
+  static bool cw_all_finite_##name(cw_context *ctx, int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner) {        \
+    bool along_rows = a_inner <= a_row || n == 1;                                                                              \
+    cw_lines_of_##name p = {along_rows ? m : n, along_rows ? a_row : a_inner, along_rows ? a_inner : a_row, a, true};          \
+    int64_t lines = along_rows ? n : m;                                                                                        \
+    cw_run_loop(ctx, cw_some_lines_##name, &p, cw_chunks(lines, p.length, 0), lines, cw_saturated_times(n, m));                \
+    return p.all_finite;                                                                                                       \
+  }                                                                                                                            \
+  /* A cotangent times a factor: zero where the cotangent is zero, even if the factor is not finite. If all factors are finite, or all results,\
+     that makes no difference: if results are fewer, they are looked at first. */                               \
   static void cw_scaled_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row,            \
                                        int64_t a_inner, const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row,    \
                                        bool add, bool by_right) {                                                              \
-    if (by_right ? cw_all_finite_##name(k, m, b, b_column, b_inner) : cw_all_finite_##name(n, m, a, a_row, a_inner)) {         \
-      cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                                 \
+    bool try = !add && (by_right ? n <= m : k <= m);                                                                           \
+    if (try) cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, false);                        \
+    if (try && cw_all_finite_##name(ctx, n, k, c, c_row, 1)) return;                                                           \
+    if (by_right ? cw_all_finite_##name(ctx, k, m, b, b_column, b_inner) : cw_all_finite_##name(ctx, n, m, a, a_row, a_inner)) {\
+      if (!try) cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, add);                       \
       return;                                                                                                                  \
     }                                                                                                                          \
     for (int64_t i = 0; i < n; i++)                                                                                            \
@@ -323,8 +338,11 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
                                                                                                                                \
   static void cw_scaled_by_columns_##name(cw_context *ctx, int64_t n, int64_t m, const T *a, int64_t a_row, int64_t a_inner,   \
                                           const T *x, int64_t x_inner, T *c, int64_t c_row, bool add, bool by_matrix) {        \
-    if (by_matrix ? cw_all_finite_##name(n, m, a, a_row, a_inner) : cw_all_finite_##name(1, m, x, 0, x_inner)) {               \
-      cw_by_columns_##name(ctx, n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                           \
+    bool try = !add && by_matrix;                                                                                              \
+    if (try) cw_by_columns_##name(ctx, n, m, a, a_row, a_inner, x, x_inner, c, c_row, false);                                  \
+    if (try && cw_all_finite_##name(ctx, 1, n, c, 0, c_row)) return;                                                           \
+    if (by_matrix ? cw_all_finite_##name(ctx, n, m, a, a_row, a_inner) : cw_all_finite_##name(ctx, 1, m, x, 0, x_inner)) {     \
+      if (!try) cw_by_columns_##name(ctx, n, m, a, a_row, a_inner, x, x_inner, c, c_row, add);                                 \
       return;                                                                                                                  \
     }                                                                                                                          \
     for (int64_t i = 0; i < n; i++) {                                                                                          \

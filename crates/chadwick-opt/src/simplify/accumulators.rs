@@ -92,7 +92,7 @@ impl Simplify {
             if self.lift(&statement, &own, &mut lifted).is_some() {
                 scope.changed |= matches!(statement.op, Op::Build { .. });
             } else {
-                let (statement, contributions) = self.lift_partly(statement, &single);
+                let (statement, contributions) = self.lift_partly(statement, &single, &[], &FxHashSet::default());
                 scope.keep(statement);
                 lifted = Lifted { statements: Vec::new(), contributions };
             }
@@ -209,41 +209,55 @@ impl Simplify {
         }
     }
 
-    /// A loop that stays gives at least the arrays of what it adds at its own indices and nobody else adds to.
-    fn lift_partly(&mut self, statement: Statement, single: &FxHashSet<Var>) -> (Statement, Vec<Contribution>) {
+    /// A loop that stays gives at least the arrays of what it, or a loop inside it, adds at the indices of all loops around and nobody else
+    /// adds to.
+    fn lift_partly(
+        &mut self,
+        statement: Statement,
+        single: &FxHashSet<Var>,
+        around: &[Axis],
+        local: &FxHashSet<Var>,
+    ) -> (Statement, Vec<Contribution>) {
         let Statement { mut binders, op: Op::Build { space, mut body, mut inner }, span } = statement else {
             return (statement, Vec::new());
         };
-        let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
+        let axes = [around, space.as_slice()].concat();
+        let mut local = local.clone();
+        local.extend(space.iter().map(|axis| axis.var));
         local.extend(body.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
-        let in_order: Vec<Option<usize>> = (0..space.len()).map(Some).collect();
-        let mut contributions = Vec::new();
+        let in_order: Vec<Option<usize>> = (0..axes.len()).map(Some).collect();
         let all = std::mem::take(&mut body.statements);
-        for inside in all.iter().cloned() {
+        let single: FxHashSet<Var> = single.iter().copied().filter(|handle| users(&all, *handle) == 1).collect();
+        let mut contributions = Vec::new();
+        for inside in all {
             let mut lifted = Lifted::default();
-            let found = match &inside.op {
-                Op::Accumulate { .. } => self.lift_accumulate(&inside, &mut lifted).and_then(|()| lifted.contributions.pop()),
-                _ => None,
-            };
-            let whole = found.filter(|contribution| {
-                let ty = self.facts.type_of(&contribution.value);
-                single.contains(&contribution.handle)
-                    && users(&all, contribution.handle) == 1
-                    && ty.is_some_and(|ty| ty.as_prim().is_some())
-                    && self.axes_of(contribution, &space, &local).is_some_and(|places| places == in_order)
-            });
-            let Some(contribution) = whole else {
+            if matches!(inside.op, Op::Build { .. }) {
+                let (inside, lifted) = self.lift_partly(inside, &single, &axes, &local);
                 body.statements.push(inside);
-                continue;
-            };
-            let ty = self.facts.type_of(&contribution.value).unwrap_or(Type::BOOL);
+                contributions.extend(lifted);
+            } else if self.lift_accumulate(&inside, &mut lifted).is_some()
+                && lifted.contributions.iter().all(|contribution| {
+                    let ty = self.facts.type_of(&contribution.value);
+                    single.contains(&contribution.handle)
+                        && ty.is_some_and(|ty| ty.as_prim().is_some())
+                        && self.axes_of(contribution, &axes, &local).is_some_and(|places| places == in_order)
+                })
+            {
+                contributions.extend(lifted.contributions);
+            } else {
+                body.statements.push(inside);
+            }
+        }
+        for contribution in &mut contributions {
+            let ty = self.facts.type_of(&contribution.value).unwrap_or(Type::BOOL).any_sizes();
+            inner.push(self.inner_sizes(contribution, ty.rank()));
             let array = self.fresh("", ty.array(vec![Dim::Any; space.len()]));
-            let range = |axis: &Axis| SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) };
-            let (dims, value) = (space.iter().map(range).collect(), Atom::Var(array.var));
-            body.results.push(contribution.value.clone());
-            inner.push(Vec::new());
+            body.results.push(std::mem::replace(&mut contribution.value, Atom::Var(array.var)));
             binders.push(array);
-            contributions.push(Contribution { dims, value, ..contribution });
+            for (position, dim) in contribution.dims.iter_mut().enumerate().skip(around.len()).take(space.len()) {
+                let count = self.facts.size(contribution.handle, position).unwrap_or_else(|| axes[position].size.clone());
+                *dim = SliceDim::Range { start: Atom::i64(0), count, stride: Atom::i64(1) };
+            }
         }
         (Statement { binders, op: Op::Build { space, body, inner }, span }, contributions)
     }
