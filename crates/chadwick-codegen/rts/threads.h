@@ -358,7 +358,7 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   team->first_failed = INT64_MAX;
   team->failed = NULL;
   ctx->parallel = true;
-  uint64_t number = (uint32_t)((team->state >> 32) + 1);
+  uint64_t number = (uint32_t)((__atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32) + 1);
   __atomic_store_n(&team->state, number << 32 | CW_OPEN, __ATOMIC_SEQ_CST);
   if (wake) cw_wake(team);
   cw_run_chunks(team, ctx, 0);
