@@ -149,6 +149,32 @@ entry f (d: i64) (x: f64) = vjp (tree d) x 1";
     assert!(forks.iter().any(|line| line.contains("call_rule")), "the reverse pass: {forks:?}");
 }
 
+/// Sides with cotangents of their own cost as much as the arrays that they read: once that is nothing, in every step of a loop it may be a lot.
+#[test]
+fn the_reverse_pass_of_fast_chad_forks_where_it_runs_once() {
+    let text = r"
+def half [n] (w: [n]f64) (from: i64): f64 = loop s = 0 for i < n / 2 do s + f64.sin (w[from + i] * w[i])
+def sides [n] (w: [n]f64): f64 = let (a, b) = par (half w 0) (half w (n / 2)) in a * b
+def start (n: i64): [n]f64 = tabulate n (\i -> 0.1 + 0.01 * f64.i64 i)
+entry once (n: i64) = grad (\w -> sides w * f64.sum w) (start n)
+entry repeated (n: i64) = grad (\w -> loop s = 0 for i < 3 do s * w[i] + sides w) (start n)";
+    for (entry, wanted_forks) in [("once", 2), ("repeated", 1)] {
+        let program =
+            source(&text.replace(&format!("entry {entry}"), "entry f")).with_engine(Engine::ChadFast).expect("derivatives");
+        let programs = THREADS.map(|threads| native(&program, threads));
+        let text = programs[0].c_text().expect("C");
+        let forks = text.lines().filter(|line| line.trim_start().starts_with("if (cw_fork(ctx, f_")).count();
+        assert_eq!(forks, wanted_forks, "{entry}");
+        let wanted = call(&programs[0], "f", &[2000i64.into()]);
+        assert_near(&wanted, &call(&program, "f", &[2000i64.into()]), entry);
+        for program in &programs {
+            for _ in 0..20 {
+                assert_eq!(call(program, "f", &[2000i64.into()]), wanted, "{entry}");
+            }
+        }
+    }
+}
+
 /// Long maps are cut into tasks whose number their size decides; they take all that the language has.
 #[test]
 fn long_maps_are_tasks() {

@@ -18,6 +18,12 @@ struct Branch {
     cotangents: Cotangents,
 }
 
+/// A dual as a block of its own: it gives cotangents of these variables.
+struct Dual {
+    vars: Vec<Var>,
+    block: Block,
+}
+
 impl Reverse<'_, '_> {
     /// `If` and `Match`. The dual takes the same branch again; values that the branch's dual needs go through slots that all branches fill.
     pub(super) fn branches(
@@ -367,7 +373,7 @@ impl Reverse<'_, '_> {
 
     // ------------------------------------------------------------------------------------------- parallel pairs, recomputation
 
-    /// Both parts give what their duals need; the duals follow one another.
+    /// Both parts give what their duals need; so do the duals, if they can be a pair, too. Otherwise they follow one another.
     pub(super) fn par(
         &mut self,
         statement: &Statement,
@@ -378,11 +384,54 @@ impl Reverse<'_, '_> {
     ) -> Statement {
         let span = statement.span;
         let (left_incoming, right_incoming) = incoming.split_at(left.results.len().min(incoming.len()));
-        let (left_block, left_tapes) = self.part_of_pair(left, left_incoming, cotangents, span);
-        let (right_block, right_tapes) = self.part_of_pair(right, right_incoming, cotangents, span);
+        let both = [left_incoming, right_incoming].into_iter().all(|side| side.iter().any(Option::is_some));
+        // In code that runs once, cotangents of their own cost no more than those that are there anyway.
+        let runs_once = self.context.makings.depth == 0 && self.parallel_depth == 0;
+        let ((left_block, left_tapes), (right_block, right_tapes)) = if both && runs_once {
+            let (left, left_dual) = self.part_with_dual(left, left_incoming, cotangents, span);
+            let (right, right_dual) = self.part_with_dual(right, right_incoming, &Cotangents::default(), span);
+            self.pair_of_duals(left_dual, right_dual, cotangents, span);
+            (left, right)
+        } else {
+            let left = self.part_of_pair(left, left_incoming, cotangents, span);
+            (left, self.part_of_pair(right, right_incoming, cotangents, span))
+        };
         let (left_binders, right_binders) = statement.binders.split_at(left.results.len().min(statement.binders.len()));
         let binders = [left_binders.to_vec(), left_tapes, right_binders.to_vec(), right_tapes].concat();
         Statement { binders, op: Op::Par { left: left_block, right: right_block }, span }
+    }
+
+    /// The dual of the left part goes on from the cotangents so far, that of the right part starts from nothing.
+    fn pair_of_duals(&mut self, left: Dual, right: Dual, cotangents: &mut Cotangents, span: Span) {
+        let results = left.block.results.iter().chain(&right.block.results);
+        let types = results.map(|result| self.context.type_of(result).any_sizes()).collect();
+        let mut results = self.context.b.push(Op::Par { left: left.block, right: right.block }, types, span).into_iter();
+        for (var, result) in left.vars.into_iter().zip(&mut results) {
+            cotangents.insert(var, Cotangent::Value(result));
+        }
+        for (var, result) in right.vars.into_iter().zip(results) {
+            self.add(cotangents, &Atom::Var(var), result, span);
+        }
+    }
+
+    /// A part with its tapes, and its dual, which goes on from these cotangents.
+    fn part_with_dual(
+        &mut self,
+        block: &Block,
+        incoming: &[Option<Atom>],
+        sofar: &Cotangents,
+        span: Span,
+    ) -> ((Block, Vec<Binder>), Dual) {
+        let mut own = sofar.clone();
+        self.context.b.push_block();
+        let part = self.part_of_pair(block, incoming, &mut own, span);
+        let is_new = |(var, cotangent): &(&Var, &Cotangent)| {
+            sofar.get(var) != Some(*cotangent) && matches!(cotangent, Cotangent::Value(_))
+        };
+        let mut vars: Vec<Var> = own.iter().filter(is_new).map(|(var, _)| *var).collect();
+        vars.sort_unstable();
+        let results = vars.iter().map(|var| self.value_or_zero(&own, *var, span)).collect();
+        (part, Dual { vars, block: self.context.b.pop_block(results) })
     }
 
     pub(super) fn part_of_pair(
