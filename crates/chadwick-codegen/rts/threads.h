@@ -322,10 +322,10 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
 
 static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
 
-/* Whether a loop of so much work is worth waking who sleeps, alone or with those before it. */
+/* Whether a loop of so much work is worth waking who sleeps: alone, or after many others, behind which more may come. */
 static bool cw_is_worth_waking(cw_team *team, int32_t sleepers, int64_t work) {
   if (sleepers > 0) team->unshared = cw_saturated_plus(team->unshared, work);
-  return work >= CW_WORTH_WAKING || team->unshared >= CW_WORTH_WAKING;
+  return work >= CW_WORTH_WAKING || team->unshared >= 8 * CW_WORTH_WAKING;
 }
 
 static void cw_wake(cw_team *team) {

@@ -8,6 +8,7 @@ mod arrays;
 mod control;
 mod elements;
 mod hoist;
+mod interchange;
 mod narrow;
 mod rows;
 mod shapes;
@@ -308,6 +309,7 @@ impl Simplify {
         match op {
             Op::If { .. } => self.after_control(op, span),
             Op::Build { .. } => self.build(op),
+            Op::Loop(parts) if self.hints == Hints::Drop => self.interchange(parts, span),
             Op::Reduce { .. } => match self.narrow_sum(op, span) {
                 Step::Op(op) => self.unsigned_sum(op, span),
                 narrower => narrower,

@@ -2,7 +2,7 @@
 
 mod work;
 
-use chadwick::compile::Engine;
+use chadwick::compile::{Engine, Stage};
 use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, NativeOptions, Program, Value};
 use work::{count, matrix, numbers, source, with_gradient};
@@ -378,5 +378,46 @@ fn the_last_of_the_kept_states_can_be_a_result() {
     assert!(own_text(&program).contains("int64_t rows"), "the states are not kept: {}", own_text(&program));
     for (size, steps) in [(0, 3), (2, 0), (3, 1), (4000, 3)] {
         agrees(&program, "f", &[numbers(size, 3).into(), numbers(steps, 4).into()]);
+    }
+}
+
+/// The steps of a loop over arrays, and whether elements go through all of them by themselves.
+const STEPS: [(&str, &str, bool); 9] = [
+    ("one array", r"loop x for i < k do map (\v -> v / 2 + f64.i64 i) x", true),
+    (
+        "a fibonacci of arrays",
+        r"(loop (x, y) = (x, map (\v -> 1 - v) x) for i < k do (map2 (\u v -> 0.1 * w[i] * u + v) x y, x)).1",
+        true,
+    ),
+    (
+        "two arrays",
+        r"(loop (x, y) = (x, x) for _i < k do (map2 (\u v -> u - 0.1 * v) x y, map2 (\u v -> v + 0.1 * u) x y)).0",
+        true,
+    ),
+    (
+        "one after the other",
+        r"(loop (x, v) = (x, x) for _i < k do let v = map2 (\u v -> v - 0.1 * u) x v in (map2 (\u v -> u + 0.1 * v) x v, v)).0",
+        true,
+    ),
+    ("another array, elsewhere", r"loop x for i < k do map2 (\v j -> v + w[(i + j) % 50]) x (iota n)", true),
+    ("neighbours", r"loop x for _i < k do tabulate n (\j -> x[j] + x[(j + 1) % n])", false),
+    ("a sum of all", r"loop x for _i < k do let m = f64.sum x in map (\v -> 0.1 * v + 0.01 * m) x", false),
+    ("an exponential in each step", r"loop x for i < k do let e = f64.exp (-f64.i64 i) in map (\v -> v + e) x", false),
+    ("an array of another size at first", r"loop x = replicate (n + 1) 2.0 for _i < k do tabulate n (\j -> x[j] + 1)", false),
+];
+
+#[test]
+fn elements_go_through_all_steps_by_themselves() {
+    for (name, steps, alone) in STEPS {
+        let result = if name.ends_with("at first") { "f64.sum" } else { "" };
+        let ty = if result.is_empty() { "[n]f64" } else { "f64" };
+        let text = format!("entry f [n] (k: i64) (w: [50]f64) (x: [n]f64): {ty} = {result} ({steps})");
+        let program = source(&text);
+        let optimised = program.at_stage(Stage::Optimise).expect("Core").core_text();
+        let steps = optimised.lines().find(|line| line.contains(" = loop ")).expect("a loop");
+        assert_eq!(steps.starts_with("    "), alone, "{name}: {optimised}");
+        for (size, count) in [(0, 5i64), (1, 3), (37, 0), (37, 20), (5000, 4)] {
+            agrees(&program, "f", &[count.into(), numbers(50, 2).into(), numbers(size, 3).into()]);
+        }
     }
 }
