@@ -227,6 +227,14 @@ static inline int64_t cw_count(cw_context *ctx, int64_t *count, int64_t change) 
   return cw_unlikely(ctx->parallel) ? __atomic_add_fetch(count, change, __ATOMIC_ACQ_REL) : (*count += change);
 }
 
+/* Whether this is the only reference. */
+static inline bool cw_is_only(const int64_t *refs) { return __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1; }
+
+/* Gives up a reference; whether it was the last. Who has the only one need not tell others. */
+static inline bool cw_was_last(cw_context *ctx, int64_t *refs) {
+  return (cw_unlikely(ctx->parallel) && cw_is_only(refs)) || cw_count(ctx, refs, -1) == 0;
+}
+
 /* Tells all contexts what this one took and gave back. */
 static void cw_report_live(cw_context *ctx) {
   if (ctx->unreported == 0) return;
@@ -387,11 +395,8 @@ static inline void cw_retain(cw_context *ctx, cw_block *block) {
 }
 
 static inline void cw_release(cw_context *ctx, cw_block *block) {
-  if (block != NULL && cw_count(ctx, &block->refs, -1) == 0) cw_free_block(ctx, block);
+  if (block != NULL && cw_was_last(ctx, &block->refs)) cw_free_block(ctx, block);
 }
-
-/* Whether this is the only reference. */
-static inline bool cw_is_only(const int64_t *refs) { return __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1; }
 
 /* Whether somebody else may look at what the block holds. */
 static inline bool cw_is_shared(const cw_block *block) { return block == NULL || !cw_is_only(&block->refs); }

@@ -3,12 +3,12 @@
 
    How a loop is cut depends on its size and never on the number of threads, and what chunks compute is put together in their order: the
    results are the same bits for any number of threads. Every thread has a share of the chunks, neighbours that it goes through one by one, so that it
-   meets the same parts of arrays in one loop after the other; then it helps with the shares of others. A worker that wakes up too late is not waited
-   for. When chunks fail, the error is that of the first.
+   meets the same parts of arrays in one loop after the other; then it helps with the shares of others. A loop is over when all its chunks are: who
+   comes too late finds none, and nobody waits for him. When chunks fail, the error is that of the first.
 
    A worker looks out for the next loop for some time before it sleeps. Handing a loop to who looks out takes a fraction of a microsecond: what
-   changes from loop to loop is in one cache line, and nobody writes to the lines of others. Waking somebody takes much longer, so only loops that
-   are long, or many short ones, do that. */
+   changes from loop to loop is in one cache line, which only who runs the loop writes to, and what a worker says of its chunks in another. Waking
+   somebody takes much longer, so only loops that are long, or many short ones, do that. */
 
 enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
 
@@ -27,19 +27,26 @@ typedef struct {
   size_t stack_bytes;
 } cw_worker;
 
-/* Chunks that one thread takes before it helps others, in a cache line of its own: in which loop some were taken, and how many. */
+/* The number of a loop, and a count of chunks. */
+typedef uint64_t cw_count_in_loop;
+
+enum { CW_COUNT_BITS = 24 };
+#define CW_COUNT_MASK (((cw_count_in_loop)1 << CW_COUNT_BITS) - 1)
+
+/* Chunks that one thread takes before it helps others: how many were taken, by whomever. Chunks that this thread is done with, of whichever share. Each in
+   a cache line of its own. */
 typedef struct {
-  _Alignas(64) uint64_t taken;
+  _Alignas(64) cw_count_in_loop taken;
+  _Alignas(64) cw_count_in_loop done;
 } cw_share;
 
 typedef struct cw_team {
-  /* The number of the loop that runs, whether it can be joined, and how many workers have. */
-  _Alignas(64) uint64_t state;
+  /* The loop that runs, and its chunks. All else in this line is for those who have taken one of them. */
+  _Alignas(64) cw_count_in_loop state;
   cw_chunk_function function;
   void *loop;
   int64_t length;
   int64_t depth;
-  int32_t chunks;
   uint32_t run;
   int64_t first_failed;
   cw_context *failed;
@@ -54,9 +61,6 @@ typedef struct cw_team {
   pthread_mutex_t lock;
   pthread_cond_t wake;
 } cw_team;
-
-#define CW_OPEN ((uint64_t)1 << 31)
-#define CW_JOINED (CW_OPEN - 1)
 
 static inline void cw_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -112,53 +116,6 @@ static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
   return chunks <= most ? chunks : (int32_t)cw_even_chunks(most);
 }
 
-/* Runs a chunk; false if it failed: the context keeps its error. */
-static bool cw_run_chunk(cw_team *team, cw_context *ctx, int32_t chunk) {
-  int64_t from = cw_chunk_start(team->length, team->chunks, chunk), to = cw_chunk_start(team->length, team->chunks, chunk + 1);
-  if (team->function(ctx, team->loop, chunk, from, to) == 0) return true;
-  pthread_mutex_lock(&team->lock);
-  if (chunk < team->first_failed) {
-    __atomic_store_n(&team->first_failed, chunk, __ATOMIC_RELAXED);
-    team->failed = ctx;
-  }
-  pthread_mutex_unlock(&team->lock);
-  return false;
-}
-
-/* How many chunks of a share were taken before, in the loop of that number. */
-static uint32_t cw_take_chunk(cw_share *share, uint64_t loop) {
-  uint64_t taken = __atomic_load_n(&share->taken, __ATOMIC_RELAXED);
-  while (taken >> 32 != loop)
-    if (__atomic_compare_exchange_n(&share->taken, &taken, loop << 32 | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return 0;
-  return (uint32_t)__atomic_fetch_add(&share->taken, 1, __ATOMIC_RELAXED);
-}
-
-/* Takes chunks until there are none, or none that matters: those behind a chunk that failed do not. Who runs the loop goes through all shares in the
-   order of the chunks, so whatever comes before a chunk that failed is taken by somebody. */
-static void cw_take_chunks(cw_team *team, cw_context *ctx, int32_t number) {
-  int32_t count = team->workers_count + 1;
-  uint64_t loop = __atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32;
-  for (int32_t helped = 0; helped < count; helped++) {
-    int32_t share = (number + helped) % count;
-    int64_t first = cw_chunk_start(team->chunks, count, share), end = cw_chunk_start(team->chunks, count, share + 1);
-    for (;;) {
-      int64_t chunk = first + cw_take_chunk(&team->shares[share], loop);
-      if (chunk >= end || chunk > __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED)) break;
-      if (!cw_run_chunk(team, ctx, (int32_t)chunk)) return;
-    }
-  }
-}
-
-static void cw_run_chunks(cw_team *team, cw_context *ctx, int32_t number) {
-  cw_take_chunks(team, ctx, number);
-  cw_report_live(ctx);
-}
-
-static bool cw_can_join(cw_team *team, uint64_t last, uint64_t *state) {
-  *state = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
-  return (*state & CW_OPEN) && *state >> 32 != last;
-}
-
 /* Gives a worker's context the limits of the run. */
 static void cw_brief(cw_worker *worker) {
   const cw_context *owner = worker->team->owner;
@@ -174,28 +131,113 @@ static void cw_brief(cw_worker *worker) {
   worker->run = worker->team->run;
 }
 
+/* What a worker learns from its first chunk of a loop. */
+static void cw_begin_chunks(cw_worker *worker) {
+  if (worker->run != worker->team->run) cw_brief(worker);
+  worker->context->depth = worker->team->depth;
+  worker->context->stream_length = 0;
+}
+
+/* Runs a chunk; false if it failed: the context keeps its error. */
+static bool cw_run_chunk(cw_team *team, cw_context *ctx, int32_t chunks, int32_t chunk) {
+  int64_t from = cw_chunk_start(team->length, chunks, chunk), to = cw_chunk_start(team->length, chunks, chunk + 1);
+  if (team->function(ctx, team->loop, chunk, from, to) == 0) return true;
+  pthread_mutex_lock(&team->lock);
+  if (chunk < team->first_failed) {
+    __atomic_store_n(&team->first_failed, chunk, __ATOMIC_RELAXED);
+    team->failed = ctx;
+  }
+  pthread_mutex_unlock(&team->lock);
+  return false;
+}
+
+/* How many chunks of a share were taken before, in this loop; all of them if another loop has begun. */
+static int64_t cw_take_chunk(cw_share *share, uint64_t loop) {
+  cw_count_in_loop taken = __atomic_load_n(&share->taken, __ATOMIC_RELAXED);
+  for (;;) {
+    uint64_t last = taken >> CW_COUNT_BITS;
+    if (last > loop) return CW_MAX_CHUNKS + CW_MAX_THREADS;
+    cw_count_in_loop next = last == loop ? taken + 1 : loop << CW_COUNT_BITS | 1;
+    if (__atomic_compare_exchange_n(&share->taken, &taken, next, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return last == loop ? (int64_t)(taken & CW_COUNT_MASK) : 0;
+  }
+}
+
+/* Takes chunks of a loop until there are none, or none that matters: those behind a chunk that failed do not. Who runs the loop goes through all shares
+   in the order of the chunks, so whatever comes before a chunk that failed is taken by somebody. The number of chunks that were taken; whether there
+   are no more. */
+static int64_t cw_take_chunks(cw_team *team, cw_context *ctx, cw_count_in_loop state, cw_worker *worker, bool *all) {
+  uint64_t loop = state >> CW_COUNT_BITS;
+  int32_t chunks = (int32_t)(state & CW_COUNT_MASK), number = worker == NULL ? 0 : worker->number, count = team->workers_count + 1;
+  int64_t done = 0;
+  *all = false;
+  for (int32_t helped = 0; helped < count; helped++) {
+    int32_t share = (number + helped) % count;
+    int64_t first = cw_chunk_start(chunks, count, share), end = cw_chunk_start(chunks, count, share + 1);
+    for (;;) {
+      int64_t chunk = first + cw_take_chunk(&team->shares[share], loop);
+      if (chunk >= end) break;
+      if (worker != NULL && done == 0) cw_begin_chunks(worker);
+      bool matters = chunk <= __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED);
+      bool goes_on = matters && cw_run_chunk(team, ctx, chunks, (int32_t)chunk);
+      cw_report_live(ctx);
+      done++;
+      if (worker != NULL) __atomic_store_n(&team->shares[number].done, loop << CW_COUNT_BITS | (uint64_t)done, __ATOMIC_RELEASE);
+      if (!goes_on) return done;
+    }
+  }
+  *all = true;
+  return done;
+}
+
+/* Takes all chunks that are left, so that nobody else does. How many were taken before. */
+static int64_t cw_close_shares(cw_team *team, cw_count_in_loop state) {
+  uint64_t loop = state >> CW_COUNT_BITS;
+  int64_t chunks = (int64_t)(state & CW_COUNT_MASK), taken = 0;
+  int32_t count = team->workers_count + 1;
+  for (int32_t share = 0; share < count; share++) {
+    int64_t size = cw_chunk_start(chunks, count, share + 1) - cw_chunk_start(chunks, count, share);
+    cw_count_in_loop before =
+        __atomic_exchange_n(&team->shares[share].taken, loop << CW_COUNT_BITS | (uint64_t)(chunks + 1), __ATOMIC_RELAXED);
+    if (before >> CW_COUNT_BITS == loop) taken += cw_least(size, (int64_t)(before & CW_COUNT_MASK));
+  }
+  return taken;
+}
+
+/* Chunks of a loop that workers are done with. */
+static int64_t cw_chunks_done(cw_team *team, uint64_t loop) {
+  int64_t done = 0;
+  for (int32_t number = 1; number <= team->workers_count; number++) {
+    cw_count_in_loop own = __atomic_load_n(&team->shares[number].done, __ATOMIC_ACQUIRE);
+    if (own >> CW_COUNT_BITS == loop) done += (int64_t)(own & CW_COUNT_MASK);
+  }
+  return done;
+}
+
+static bool cw_has_begun(cw_team *team, uint64_t last, cw_count_in_loop *state) {
+  *state = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
+  return *state >> CW_COUNT_BITS != last;
+}
+
 static void *cw_work(void *data) {
   cw_worker *worker = data;
   cw_team *team = worker->team;
-  uint64_t last = 0, state;
+  uint64_t last = 0;
+  cw_count_in_loop state;
+  bool all;
   for (;;) {
-    for (int32_t spins = 0; spins < CW_SPINS && !cw_can_join(team, last, &state); spins++) cw_pause();
-    if (!cw_can_join(team, last, &state)) {
+    for (int32_t spins = 0; spins < CW_SPINS && !cw_has_begun(team, last, &state); spins++) cw_pause();
+    if (!cw_has_begun(team, last, &state)) {
       pthread_mutex_lock(&team->lock);
       __atomic_add_fetch(&team->sleepers, 1, __ATOMIC_SEQ_CST);
-      while (!team->quit && !cw_can_join(team, last, &state)) pthread_cond_wait(&team->wake, &team->lock);
+      while (!team->quit && !cw_has_begun(team, last, &state)) pthread_cond_wait(&team->wake, &team->lock);
       __atomic_sub_fetch(&team->sleepers, 1, __ATOMIC_SEQ_CST);
       bool quit = team->quit;
       pthread_mutex_unlock(&team->lock);
       if (quit) return NULL;
     }
-    if (!__atomic_compare_exchange_n(&team->state, &state, state + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
-    last = state >> 32;
-    if (worker->run != team->run) cw_brief(worker);
-    worker->context->depth = team->depth;
-    worker->context->stream_length = 0;
-    cw_run_chunks(team, worker->context, worker->number);
-    __atomic_sub_fetch(&team->state, 1, __ATOMIC_SEQ_CST);
+    last = state >> CW_COUNT_BITS;
+    cw_take_chunks(team, worker->context, state, worker, &all);
   }
 }
 
@@ -351,26 +393,53 @@ __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_funct
   }
   team->function = function;
   team->loop = loop;
-  team->chunks = chunks;
   team->length = length;
   team->depth = ctx->depth;
   team->run = ctx->run;
   team->first_failed = INT64_MAX;
   team->failed = NULL;
   ctx->parallel = true;
-  uint64_t number = (uint32_t)((__atomic_load_n(&team->state, __ATOMIC_RELAXED) >> 32) + 1);
-  __atomic_store_n(&team->state, number << 32 | CW_OPEN, __ATOMIC_SEQ_CST);
-  if (wake) cw_wake(team);
-  cw_run_chunks(team, ctx, 0);
-  uint64_t joined = __atomic_and_fetch(&team->state, ~CW_OPEN, __ATOMIC_SEQ_CST);
-  for (int32_t spins = 0; joined & CW_JOINED; spins++) {
-    if (spins < CW_SPINS) cw_pause(); else sched_yield();
-    joined = __atomic_load_n(&team->state, __ATOMIC_SEQ_CST);
+  uint64_t number = (__atomic_load_n(&team->state, __ATOMIC_RELAXED) >> CW_COUNT_BITS) + 1;
+  cw_count_in_loop state = number << CW_COUNT_BITS | (uint64_t)chunks;
+  if (wake) {
+    __atomic_store_n(&team->state, state, __ATOMIC_SEQ_CST);
+    cw_wake(team);
+  } else { /* Who is about to sleep may miss it; nobody waits for this store. */
+    __atomic_store_n(&team->state, state, __ATOMIC_RELEASE);
   }
+  bool all;
+  int64_t own = cw_take_chunks(team, ctx, state, NULL, &all), taken = all ? chunks : cw_close_shares(team, state);
+  for (int32_t spins = 0; own + cw_chunks_done(team, number) < taken; spins++)
+    if (spins < CW_SPINS) cw_pause(); else sched_yield();
   ctx->parallel = false;
   if (team->failed == NULL) return 0;
   cw_take_error(ctx, team->failed);
   return 1;
+}
+
+typedef struct {
+  char *to;
+  const char *from;
+  int64_t size;
+} cw_copied;
+
+static int cw_copy_part(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {
+  const cw_copied *copied = data;
+  memcpy(copied->to + from * copied->size, copied->from + from * copied->size, (size_t)((to - from) * copied->size));
+  return 0;
+}
+
+__attribute__((noinline, unused)) static void cw_copy_long(cw_context *ctx, cw_copied copied, int64_t count) {
+  bool apart = copied.to + count * copied.size <= copied.from || copied.from + count * copied.size <= copied.to;
+  int64_t work = 1 + copied.size / 4;
+  if (apart) cw_run_loop(ctx, cw_copy_part, &copied, cw_chunks(count, work, 0), count, cw_saturated_times(count, work));
+  else memmove(copied.to, copied.from, (size_t)(count * copied.size));
+}
+
+/* Copies elements, which may overlap where they come from. */
+static inline void cw_copy(cw_context *ctx, void *to, const void *from, int64_t count, int64_t size) {
+  if (count * size > CW_GRAIN) cw_copy_long(ctx, (cw_copied){to, from, size}, count);
+  else if (count > 0) memmove(to, from, (size_t)(count * size));
 }
 
 /* How many threads a loop may use that computes the same bits however it is cut. */

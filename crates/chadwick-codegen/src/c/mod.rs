@@ -552,7 +552,7 @@ impl Printer<'_> {
                     }
                     elem => {
                         let elem = elem_name(*elem, self.layouts);
-                        format!("if ({count} > 0) memmove({to}, {from}, (size_t){count} * sizeof({elem}));")
+                        format!("cw_copy(ctx, {to}, {from}, {count}, sizeof({elem}));")
                     }
                 };
                 self.line(&text);

@@ -229,7 +229,7 @@ fn functions(id: SumId, layouts: &Layouts, out: &mut String) {
     out.push_str("}\n");
     let _ = writeln!(out, "static void release_{name}(cw_context *ctx, {name} x) {{");
     if sum.recursive {
-        out.push_str("  if (x == NULL || cw_count(ctx, &x->refs, -1) != 0) return;\n");
+        out.push_str("  if (x == NULL || !cw_was_last(ctx, &x->refs)) return;\n");
     }
     by_constructor(id, layouts, "x", out, &|ty, field| release_field(ty, &format!("x{access}{field}"), layouts));
     if sum.recursive {
@@ -238,7 +238,7 @@ fn functions(id: SumId, layouts: &Layouts, out: &mut String) {
     out.push_str("}\n");
     let _ = writeln!(
         out,
-        "static void release_block_{name}(cw_context *ctx, cw_block *block) {{\n  if (block == NULL || cw_count(ctx, &block->refs, -1) != 0) return;\n  \
+        "static void release_block_{name}(cw_context *ctx, cw_block *block) {{\n  if (block == NULL || !cw_was_last(ctx, &block->refs)) return;\n  \
          {name} *elements = ({name} *)(block + 1);\n  for (int64_t i = 0; i < block->count; i++) release_{name}(ctx, elements[i]);\n  \
          cw_free_block(ctx, block);\n}}"
     );
