@@ -142,7 +142,7 @@ impl Printer<'_> {
         }
     }
 
-    fn scalar_type(&self, local: Local) -> Prim {
+    pub(super) fn scalar_type(&self, local: Local) -> Prim {
         match self.function.locals[local.0 as usize].ty {
             Ty::Prim(prim) => prim,
             _ => Prim::I64,

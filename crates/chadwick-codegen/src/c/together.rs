@@ -11,6 +11,8 @@ use rustc_hash::FxHashSet;
 const ROWS: usize = 4;
 /// Sums of more statements have enough to do by themselves.
 const LONG: usize = 8;
+/// Bytes of the vectors in which rows are summed. Longer ones lie across two lines of the cache more often, and leave more at the end of a row.
+const VECTOR_BYTES: usize = 32;
 
 /// The iteration of such a loop: straight statements, and loops between them.
 struct Row<'b> {
@@ -197,7 +199,10 @@ impl Printer<'_> {
         }
         match inner.totals {
             [] => self.line("#pragma GCC ivdep"),
-            _ => self.line(&format!("#pragma omp simd {}", clauses.join(" "))),
+            totals => {
+                let bytes = totals.iter().map(|(_, total)| self.scalar_type(*total).bytes()).max().unwrap_or(VECTOR_BYTES);
+                self.line(&format!("#pragma omp simd simdlen({}) {}", VECTOR_BYTES / bytes, clauses.join(" ")));
+            }
         }
         let (declaration, name, bound) = (self.declare(inner.counter), self.name(inner.counter), self.exp(inner.bound));
         self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
