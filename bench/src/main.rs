@@ -413,7 +413,7 @@ fn print_speedups(rows: &[Row], threads: usize, them: &str) {
             let missed = if times.handed_back() { String::from("nothing to do") } else { speedup.misses(threads).join(", ") };
             let Speedup { reference, ours } = speedup;
             let name = row.workload.name;
-            lines.push(format!("| {name} | {what} | {reference:.2} | {ours:.2} | {:.2} | {missed} |", speedup.quotient()));
+            lines.push(format!("| {name} | {what} | {reference:.2} | {ours:.2} | {:.2} | {missed} |", speedup.quotient(threads)));
         }
     }
     if !lines.is_empty() {
