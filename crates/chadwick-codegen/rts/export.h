@@ -125,7 +125,9 @@ static void cw_show_scalar(cw_text *text, char kind, const uint8_t *bytes) {
   case 'S': cw_say(text, "%uu16", (unsigned)CW_READ(uint16_t)); break;
   case 'I': cw_say(text, "%luu32", (unsigned long)CW_READ(uint32_t)); break;
   case 'L': cw_say(text, "%lluu64", (unsigned long long)CW_READ(uint64_t)); break;
+#ifdef CW_HALF
   case 'h': cw_show_float(text, (double)CW_READ(_Float16), false, "f16"); break;
+#endif
   case 'f': cw_show_float(text, (double)CW_READ(float), true, "f32"); break;
   default: cw_show_float(text, CW_READ(double), false, "f64");
   }

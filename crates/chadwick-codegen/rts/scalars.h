@@ -101,9 +101,12 @@ CW_TO_UNSIGNED(uint64_t, int64_t, u64, i64, INT64_MIN, UINT64_MAX)
     memcpy(&x, &bits, sizeof x);                                                                                             \
     return x;                                                                                                                \
   }
-CW_BITS(_Float16, uint16_t, f16)
 CW_BITS(float, uint32_t, f32)
 CW_BITS(double, uint64_t, f64)
+
+/* Not every compiler has numbers of 16 bits, so only programs that use them ask for it. */
+#ifdef CW_HALF
+CW_BITS(_Float16, uint16_t, f16)
 
 static inline _Float16 cw_nextafter_f16(_Float16 x, _Float16 y) {
   if (x != x || y != y) return (_Float16)cw_nan;
@@ -113,3 +116,4 @@ static inline _Float16 cw_nextafter_f16(_Float16 x, _Float16 y) {
   bool away = ((float)y > (float)x) == ((bits & 0x8000) == 0);
   return cw_from_bits_f16((uint16_t)(away ? bits + 1 : bits - 1));
 }
+#endif
