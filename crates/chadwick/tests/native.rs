@@ -232,3 +232,11 @@ fn the_most_memory_at_one_time_is_known() {
         assert!(range.contains(&peak), "{peak}");
     }
 }
+
+#[test]
+fn only_programs_with_half_floats_ask_the_c_compiler_for_them() {
+    let asks = |source: &str| native(source, false).1.c_text().expect("C").contains("#define CW_HALF");
+    assert!(!asks("entry double (x: f64) = 2 * x"));
+    assert!(asks("entry double (x: f16) = 2 * x"));
+    assert!(asks("entry narrow (xs: []f64) = map f16.f64 xs"));
+}
