@@ -48,7 +48,7 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
     let nothing_to =
         |atom: &Atom, zero_like: &Atom| nothing(zero_like) || (is(zero_like, zero) && is_linear(atom, definition, 4));
     match op {
-        BinaryOp::Add if nothing_to(x, y) => atom(x),
+        BinaryOp::Add if nothing_to(x, y) || (is(y, zero) && is_no_negative_zero(x, definition)) => atom(x),
         BinaryOp::Add if nothing_to(y, x) => atom(y),
         BinaryOp::Add => match (negated(x, definition), negated(y, definition)) {
             (_, Some(y)) => Some(Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![x.clone(), y])),
@@ -112,6 +112,14 @@ fn is_linear(atom: &Atom, definition: &Definition<'_>, depth: usize) -> bool {
         PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, _) | PrimOp::Unary(UnaryOp::Negate, _) if depth > 0 => {
             args.iter().any(|arg| is_linear(arg, definition, depth - 1))
         }
+        _ => false,
+    }
+}
+
+/// Whether an atom is a sum with zero, which has lost the sign of a zero already.
+fn is_no_negative_zero(atom: &Atom, definition: &Definition<'_>) -> bool {
+    match definition(atom) {
+        Some((PrimOp::Binary(BinaryOp::Add, prim), args)) => args.contains(&Atom::Const(Const::zero(prim))),
         _ => false,
     }
 }

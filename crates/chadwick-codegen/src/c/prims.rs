@@ -209,6 +209,11 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
     }
 }
 
+/// Whether a text is a finite number above zero. Names have a letter in front and a number behind.
+fn is_positive_literal(text: &str) -> bool {
+    text.strip_suffix('f').unwrap_or(text).parse::<f64>().is_ok_and(|number| number.is_finite() && number > 0.0)
+}
+
 fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
     let ty = c_type(prim);
     let sign = |sign: &str| match prim.is_integer() && prim.bits() < 32 {
@@ -259,6 +264,8 @@ fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
         BinaryOp::Sub => sign("-"),
         BinaryOp::Mul => sign("*"),
         BinaryOp::Div => sign("/"),
+        // Zero times a positive number is that zero.
+        BinaryOp::Scale if is_positive_literal(y) => sign("*"),
         BinaryOp::Scale => own("scale"),
         BinaryOp::Mod => library("fmod"),
         BinaryOp::Pow => format!("({y} == 2 ? {x} * {x} : {})", library("pow")),
