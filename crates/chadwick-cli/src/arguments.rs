@@ -3,8 +3,9 @@
 use crate::input;
 use crate::options::{CallOptions, Format};
 use crate::testing::spec::{self, Input};
+use chadwick::compile::Engine;
 use chadwick::values::{Value, ValueError, ValueType, json, npy, text};
-use chadwick::{Error, Function, Program, Result};
+use chadwick::{Backend, Error, Function, Program, Result};
 use std::path::Path;
 
 /// Where arguments come from if the command line gives none.
@@ -17,12 +18,13 @@ pub enum Default {
 
 /// An entry point and its arguments.
 pub struct Call {
-    pub function: Function,
+    pub entry: String,
     pub arguments: Vec<Value>,
 }
 
-/// Finds the entry point and its arguments.
+/// Finds the entry point and its arguments. What is wrong with them is said at once: nothing is compiled for that.
 pub fn resolve(program: &Program, options: &CallOptions, default: Default, max_bytes: usize) -> Result<Call> {
+    let program = &program.compiled(Engine::Builtin, Backend::Interpreter)?;
     let (entry, words) = entry_and_words(program, &options.words, default)?;
     let function = program.function(&entry)?;
     let parameters = parameters(&function)?;
@@ -38,12 +40,7 @@ pub fn resolve(program: &Program, options: &CallOptions, default: Default, max_b
         (None, []) => read_all(Path::new("-"), options.input_format, &parameters, max_bytes)?,
         (None, words) => from_words(words, &function, &parameters, max_bytes)?,
     };
-    Ok(Call { function, arguments })
-}
-
-/// The entry point that is meant.
-pub fn entry_point(program: &Program, options: &CallOptions, default: Default) -> Result<String> {
-    entry_and_words(program, &options.words, default).map(|(entry, _)| entry)
+    Ok(Call { entry, arguments })
 }
 
 fn parameters(function: &Function) -> Result<Vec<(String, ValueType)>> {

@@ -19,12 +19,12 @@ fn grad(options: &GradOptions) -> Result<()> {
     let engine = options.engine.as_deref();
     let by = engine.and_then(Engine::from_name).unwrap_or_default();
     let program = load(&options.call.file)?;
-    let entry = arguments::entry_point(&program, &options.call, Default::Tests);
-    let program = compiled_for(&program, entry.as_deref().ok(), by, options.backend.backend(false, engine))?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
+    let program = compiled_for(&program, Some(&call.entry), by, options.backend.backend(false, engine))?;
+    let function = program.function(&call.entry)?;
     let function = match options.wrt.is_empty() {
-        true => call.function,
-        false => call.function.wrt(&options.wrt)?,
+        true => function,
+        false => function.wrt(&options.wrt)?,
     };
     let gradient = function.gradient()?;
     program.set_limits(options.limits.starting_now());

@@ -25,13 +25,13 @@ pub fn command(options: &GradcheckOptions) -> Exit {
 
 fn check(options: &GradcheckOptions) -> Result<Report> {
     let program = load(&options.call.file)?;
-    let entry = arguments::entry_point(&program, &options.call, Default::Tests);
-    let engine = Engine::from_name(&options.engine).unwrap_or_default();
-    let program = compiled_for(&program, entry.as_deref().ok(), engine, Backend::Interpreter)?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
+    let engine = Engine::from_name(&options.engine).unwrap_or_default();
+    let program = compiled_for(&program, Some(&call.entry), engine, Backend::Interpreter)?;
+    let function = program.function(&call.entry)?;
     let function = match options.wrt.is_empty() {
-        true => call.function,
-        false => call.function.wrt(&options.wrt)?,
+        true => function,
+        false => function.wrt(&options.wrt)?,
     };
     program.set_limits(options.limits.starting_now());
     let check_options = gradcheck::Options {

@@ -66,7 +66,7 @@ fn run(options: &ProfileOptions) -> Result<()> {
 fn call(program: &Program, options: &ProfileOptions) -> Result<(String, Vec<Value>)> {
     let Some(items) = &options.random else {
         let call = arguments::resolve(program, &options.call, Default::Tests, options.limits.max_memory)?;
-        return Ok((call.function.name().to_owned(), call.arguments));
+        return Ok((call.entry, call.arguments));
     };
     let function: Function = match options.call.words.as_slice() {
         [name] => program.function(name)?,
