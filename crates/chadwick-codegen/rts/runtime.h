@@ -158,6 +158,9 @@ __attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
   return now.tv_sec > ctx->deadline.tv_sec || (now.tv_sec == ctx->deadline.tv_sec && now.tv_nsec >= ctx->deadline.tv_nsec);
 }
 
+/* The same without waiting for many ticks: at the beginning of something long. */
+static inline int cw_is_late(cw_context *ctx) { return cw_unlikely(ctx->has_deadline) && cw_look_at_clock(ctx); }
+
 static inline int cw_tick(cw_context *ctx) { return cw_unlikely(--ctx->fuel < 0) ? cw_look_at_clock(ctx) : 0; }
 
 /* A call that may nest, so deep; what is wrong, if something is. */

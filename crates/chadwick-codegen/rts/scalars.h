@@ -71,7 +71,7 @@ static inline double cw_atan2pi(double y, double x) { return atan2(y, x) / 3.141
     if (!(x - x == 0)) return 0;                                                                                             \
     if (x <= (double)low) return low;                                                                                        \
     if (x >= (double)high) return high;                                                                                      \
-    return (T)x;                                                                                                             \
+    return x > -1 && x < 1 ? 0 : (T)x;                                                                                       \
   }
 CW_TO_SIGNED(int8_t, i8, INT8_MIN, INT8_MAX)
 CW_TO_SIGNED(int16_t, i16, INT16_MIN, INT16_MAX)
@@ -83,7 +83,7 @@ CW_TO_SIGNED(int64_t, i64, INT64_MIN, INT64_MAX)
     if (!(x - x == 0)) return 0;                                                                                             \
     if (x < 0) return __builtin_trunc(x) >= (double)low ? (T)cw_to_##signed_name(x) : 0;                                     \
     if (x >= (double)high) return high;                                                                                      \
-    return (T)x;                                                                                                             \
+    return x > -1 && x < 1 ? 0 : (T)x;                                                                                       \
   }
 CW_TO_UNSIGNED(uint8_t, int8_t, u8, i8, INT8_MIN, UINT8_MAX)
 CW_TO_UNSIGNED(uint16_t, int16_t, u16, i16, INT16_MIN, UINT16_MAX)

@@ -123,6 +123,7 @@ static double cw_special_function(uint32_t operation, double x) {
   case 11: return cw_polygamma(0, x);
   case 12: return erf(x);
   case 13: return erfc(x);
+  case 14: return cbrt(x);
   default: return operation >= 64 && operation < 64 + 256 ? cw_polygamma((int)operation - 64, x) : NAN;
   }
 }

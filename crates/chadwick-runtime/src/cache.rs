@@ -1,11 +1,13 @@
 //! Compiled code on disk, by a hash of what it was made from.
 //!
 //! A file appears under its name only when it is complete (it is renamed into place), so readers need no lock. Whoever makes one holds a
-//! lock on a file beside it, so that two processes that want the same do the work once.
+//! lock on a file beside it, so that two processes that want the same do the work once. A file ends with a hash of itself and its name: what a power cut or
+//! somebody else has changed is made anew.
 
 use crate::compiler::CompilerError;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -56,7 +58,7 @@ impl Cache {
             return make_once(&key, make);
         }
         let path = self.directory.join(format!("{key}.so"));
-        if self.use_existing(&path) {
+        if use_existing(&path, &key) {
             return Ok(path);
         }
         let problem = |error: std::io::Error| CompilerError::Io(format!("{}: {error}", self.directory.display()));
@@ -68,14 +70,14 @@ impl Cache {
         // Where nothing can be kept, what is made is used once.
         let Ok(lock) = locked else { return make_once(&key, make) };
         // Somebody else may have made it while we waited.
-        if self.use_existing(&path) {
+        if use_existing(&path, &key) {
             return Ok(path);
         }
         let unique = format!("{key}.{}.{}", std::process::id(), ADDED.fetch_add(1, Ordering::Relaxed));
         let (source, target) = (self.directory.join(format!("{unique}.c")), self.directory.join(format!("{unique}.tmp")));
         let made = make(&source, &target);
         let _ = fs::remove_file(&source);
-        let result = made.and_then(|()| fs::rename(&target, &path).map_err(problem));
+        let result = made.and_then(|()| seal(&target, &key).and_then(|()| fs::rename(&target, &path)).map_err(problem));
         let _ = fs::remove_file(&target);
         let _ = fs::remove_file(&lock_path);
         drop(lock);
@@ -92,13 +94,6 @@ impl Cache {
         {
             let _ = fs::remove_dir_all(private);
         }
-    }
-
-    /// Whether the file is there; marks it as used.
-    fn use_existing(&self, path: &Path) -> bool {
-        let Ok(file) = File::open(path) else { return false };
-        let _ = file.set_modified(SystemTime::now());
-        true
     }
 
     /// Removes the files that were not used for longest, until the rest fits.
@@ -122,6 +117,30 @@ impl Cache {
             }
         }
     }
+}
+
+/// Whether the file is there, as it was made; marks it as used.
+fn use_existing(path: &Path, key: &str) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut content = Vec::new();
+    if (&file).read_to_end(&mut content).is_err() {
+        return false;
+    }
+    let is_whole = content.split_last_chunk().is_some_and(|(code, found)| *found == seal_of(code, key));
+    if is_whole {
+        let _ = file.set_modified(SystemTime::now());
+    }
+    is_whole
+}
+
+/// Puts a hash behind a library, where nobody who loads it looks.
+fn seal(path: &Path, key: &str) -> std::io::Result<()> {
+    let code = fs::read(path)?;
+    File::options().append(true).open(path)?.write_all(&seal_of(&code, key))
+}
+
+fn seal_of(code: &[u8], key: &str) -> [u8; 32] {
+    Sha256::new().chain_update(key).chain_update(code).finalize().into()
 }
 
 /// Makes the file in a new directory that only we can write to.

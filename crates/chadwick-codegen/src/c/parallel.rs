@@ -66,6 +66,8 @@ impl Printer<'_> {
             self.out,
             "static int {name}_chunk(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {{\n  struct {name} *loop = data;"
         );
+        let late = self.failure(parallel.site, "CW_DEADLINE");
+        self.line(&format!("if (cw_is_late(ctx)) {late}"));
         for local in &parallel.captured {
             let (declared, name) = (self.declare(*local), self.name(*local));
             match parallel.accumulators.iter().find(|accumulator| accumulator.data == *local) {

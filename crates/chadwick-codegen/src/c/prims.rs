@@ -67,6 +67,7 @@ fn special(op: UnaryOp) -> Option<u32> {
         UnaryOp::Digamma => 11,
         UnaryOp::Erf => 12,
         UnaryOp::Erfc => 13,
+        UnaryOp::Cbrt => 14,
         UnaryOp::Polygamma(order) => 64 + u32::from(order),
         _ => return None,
     })
@@ -89,6 +90,7 @@ pub fn special_operation(number: u32) -> Option<UnaryOp> {
         11 => UnaryOp::Digamma,
         12 => UnaryOp::Erf,
         13 => UnaryOp::Erfc,
+        14 => UnaryOp::Cbrt,
         64.. => UnaryOp::Polygamma(u8::try_from(number - 64).ok()?),
         _ => return None,
     })
@@ -170,6 +172,7 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
             UnaryOp::LogGamma => "lgamma",
             UnaryOp::Erf => "cw_erf",
             UnaryOp::Erfc => "cw_erfc",
+            UnaryOp::Cbrt => "cbrt",
             _ => return format!("(({ty})ctx->host.special({number}, (double){x}))"),
         };
         return format!("(({ty})cw_special({library}, {number}, (double){x}))");
@@ -190,7 +193,6 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         UnaryOp::Floor => own("__builtin_floor"),
         UnaryOp::Trunc => own("__builtin_trunc"),
         UnaryOp::Round => own("__builtin_rint"),
-        UnaryOp::Cbrt => own("cbrt"),
         UnaryOp::Exp => ours("exp"),
         UnaryOp::Log => ours("log"),
         UnaryOp::Log2 => own("log2"),

@@ -247,6 +247,7 @@ fn float_unary(op: UnaryOp, x: f64) -> Result<f64, PrimError> {
         UnaryOp::Cosh => x.cosh(),
         UnaryOp::Tanh => x.tanh(),
         UnaryOp::Asinh => libm::asinh(x),
+        UnaryOp::Acosh if x < 1.0 => f64::NAN,
         UnaryOp::Acosh => libm::acosh(x),
         UnaryOp::Atanh => libm::atanh(x),
         UnaryOp::SinPi => special::sin_pi(x),
@@ -282,7 +283,6 @@ fn single_unary(op: UnaryOp, x: f32) -> Result<f32, PrimError> {
         UnaryOp::Sinh => x.sinh(),
         UnaryOp::Cosh => x.cosh(),
         UnaryOp::Tanh => x.tanh(),
-        UnaryOp::Cbrt => x.cbrt(),
         // Exact, correctly rounded, or better than single precision.
         _ => float_unary(op, f64::from(x))? as f32,
     })
