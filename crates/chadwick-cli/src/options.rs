@@ -198,7 +198,7 @@ pub struct BackendOptions {
     /// What runs the program [default: native; interp where there is no C compiler, or where --engine names one]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<BackendName>,
-    /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter
+    /// Floating point of native code: fast may reorder sums, strict gives the bits of the interpreter with the same engine
     #[arg(long, value_name = "MODE", default_value = "fast")]
     pub fp: FloatMode,
     /// Threads of native code; the result is the same bits for any number [default: all processors, for tests one]
@@ -495,7 +495,7 @@ pub struct ProfileOptions {
     /// Arguments of these sizes
     #[arg(long, value_name = "ITEMS", allow_hyphen_values = true)]
     pub random: Option<String>,
-    /// Floating point: fast may reorder sums, strict gives the bits of the interpreter
+    /// Floating point: fast may reorder sums, strict gives the bits of the interpreter with the same engine
     #[arg(long, value_name = "MODE", default_value = "fast")]
     pub fp: FloatMode,
     /// How many threads run the program [default: all processors]

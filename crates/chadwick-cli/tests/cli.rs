@@ -635,6 +635,35 @@ fn colours_are_for_terminals() {
 }
 
 #[test]
+fn tests_of_an_entry_point_that_has_none_are_an_error() {
+    let scratch = Scratch::new("no_tests");
+    let file = scratch
+        .file("main.fut", "-- ==\n-- entry: f\n-- input { 1 } output { 2 }\nentry f (x: i32) = x + 1\nentry g (x: i32) = x");
+    assert_eq!(run(&["test", &file, "--entry", "f"]).code, Some(0));
+    for entry in ["g", "absent"] {
+        let output = run(&["test", &file, "--entry", entry]);
+        assert_eq!(output.code, Some(1));
+        assert!(output.stderr.contains(&format!("there is no test of an entry point `{entry}`")), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn arguments_are_looked_at_before_anything_is_compiled() {
+    let scratch = Scratch::new("arguments_first");
+    let file = scratch.file("main.fut", "entry main (x: i32) (y: i32) = x + y");
+    for command in ["run", "grad"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+            .args([command, &file, "main", "2"])
+            .env("CC", "false")
+            .env("CHADWICK_CACHE_DIR", scratch.path("cache"))
+            .output()
+            .expect("the binary runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains("there is no value for parameter `y`"), "{stderr}");
+    }
+}
+
+#[test]
 fn without_a_c_compiler_the_interpreter_runs() {
     let scratch = Scratch::new("no_compiler");
     let file = scratch.file("main.fut", "entry main (x: i32) = x + 1");

@@ -240,3 +240,24 @@ fn only_programs_with_half_floats_ask_the_c_compiler_for_them() {
     assert!(asks("entry double (x: f16) = 2 * x"));
     assert!(asks("entry narrow (xs: []f64) = map f16.f64 xs"));
 }
+
+#[test]
+fn conversions_and_functions_have_the_bits_of_the_interpreter() {
+    let source = "
+entry there_and_back (xs: []f64) = map (\\x -> (f64.i8 (i8.f64 x), f64.i32 (i32.f64 x), f64.i64 (i64.f64 x), f64.u8 (u8.f64 x), f64.u64 (u64.f64 x))) xs
+entry single (xs: []f64) = map (\\x -> f32.i32 (i32.f32 (f32.f64 x))) xs
+entry root (xs: []f64) = map f64.cbrt xs
+entry single_root (xs: []f64) = map (\\x -> f32.cbrt (f32.f64 x)) xs
+entry area (xs: []f64) = map f64.acosh xs";
+    let (interpreted, compiled) = native(source, true);
+    let special = [-0.0, 0.0, -0.3, 0.3, -1.0, -1.5, -129.0, 1e5, -1e5, -1e300, 1e300, f64::INFINITY, f64::NAN, 5e-324];
+    let input = [Value::from([special.to_vec(), numbers(300)].concat())];
+    for entry in ["there_and_back", "single", "root", "single_root", "area"] {
+        let call = |program: &Program| program.function(entry).and_then(|function| function.call(&input)).expect("a value");
+        // As text, so that NaN equals NaN and zero differs from minus zero.
+        let text = |values: Vec<Value>| values.iter().map(ToString::to_string).collect::<Vec<String>>();
+        assert_eq!(text(call(&compiled)), text(call(&interpreted)), "{entry}");
+    }
+    let area = interpreted.function("area").and_then(|function| function.call(&[vec![-1e5, -2.0, 0.5].into()])).expect("a value");
+    assert_eq!(area[0].to_string(), "[f64.nan, f64.nan, f64.nan]");
+}

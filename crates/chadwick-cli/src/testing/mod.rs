@@ -78,8 +78,19 @@ pub fn command(options: &TestOptions) -> Exit {
         workers: options.jobs.unwrap_or(available).clamp(1, files.len().max(1)),
     };
     let mut report = report::Report::new(options, &files);
-    run_all(&files, &config, &mut |file, outcomes| report.add(file, outcomes));
-    report.finish()
+    let mut has_tests = false;
+    run_all(&files, &config, &mut |file, outcomes| {
+        has_tests |= outcomes.iter().any(|outcome| options.entry.as_ref() == Some(&outcome.entry));
+        report.add(file, outcomes);
+    });
+    let exit = report.finish();
+    match &options.entry {
+        Some(entry) if !has_tests => {
+            output::error_line(&format!("error: there is no test of an entry point `{entry}`"));
+            Exit::Failure
+        }
+        _ => exit,
+    }
 }
 
 /// The file itself, or all programs below a directory, in order of their names.
