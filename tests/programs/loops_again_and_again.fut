@@ -5,7 +5,7 @@
 
 -- ==
 -- entry: gradient
--- input { 6000i64 300i64 } output { 6000.0 }
+-- input { 600i64 30i64 } output { 600.0 }
 
 -- ==
 -- entry: product
