@@ -397,7 +397,8 @@ static inline void cw_retain(cw_context *ctx, cw_block *block) {
   if (block != NULL) cw_count(ctx, &block->refs, 1);
 }
 
-static inline void cw_release(cw_context *ctx, cw_block *block) {
+/* Not inlined: there are many of these, and they take the C compiler longer than they save. */
+__attribute__((noinline, unused)) static void cw_release(cw_context *ctx, cw_block *block) {
   if (block != NULL && cw_was_last(ctx, &block->refs)) cw_free_block(ctx, block);
 }
 
