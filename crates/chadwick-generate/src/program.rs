@@ -30,6 +30,11 @@ pub mod entries {
     pub const REVERSE_FORWARD: &str = "reverse_forward";
     /// `t u`: the second derivative along both.
     pub const FORWARD_FORWARD: &str = "forward_forward";
+
+    /// The name of an entry point of one of several programs in one text.
+    pub fn of(name: &str, program: usize) -> String {
+        format!("{name}_{program}")
+    }
 }
 
 /// A function at top level.
@@ -154,6 +159,25 @@ fn combined(generator: &mut Generator, ty: &Type, size: usize) -> Exp {
     }
 }
 
+/// An entry point: parameters with their types, and a body.
+struct Entry {
+    name: &'static str,
+    params: Vec<(&'static str, String)>,
+    body: String,
+}
+
+impl Entry {
+    fn arguments(&self) -> String {
+        self.params.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(" ")
+    }
+
+    /// As a definition by a keyword, perhaps under another name and with another body.
+    fn print(&self, keyword: &str, name: &str, body: &str) -> String {
+        let params: Vec<String> = self.params.iter().map(|(name, ty)| format!("({name}: {ty})")).collect();
+        format!("{keyword} {name} {} =\n  {body}\n", params.join(" "))
+    }
+}
+
 impl Definition {
     fn print(&self, element: Element, out: &mut String) {
         let _ = write!(out, "def {}", self.name);
@@ -187,6 +211,30 @@ impl Program {
 
     /// The program as text.
     pub fn source(&self, element: Element) -> String {
+        let (definitions, entries) = self.parts(element);
+        let entries = entries.iter().map(|entry| entry.print("entry", entry.name, &entry.body));
+        format!("-- Generated from seed {}.\n{definitions}{}", self.seed, entries.collect::<String>())
+    }
+
+    /// Several programs as one text, so that what each file costs is paid once. Entry point `name` of program `i` is called
+    /// [`entries::of`]`(name, i)`.
+    pub fn together(programs: &[Program], element: Element) -> String {
+        let mut text = format!("type num = {}\n", element.name());
+        for (index, program) in programs.iter().enumerate() {
+            let (definitions, entries) = program.parts(element);
+            let _ = writeln!(text, "-- Generated from seed {}.\nmodule program_{index} = {{\n{definitions}", program.seed);
+            text.extend(entries.iter().map(|entry| entry.print("def", entry.name, &entry.body)));
+            text.push_str("}\n");
+            for entry in &entries {
+                let call = format!("program_{index}.{} {}", entry.name, entry.arguments());
+                text.push_str(&entry.print("entry", &entries::of(entry.name, index), &call));
+            }
+        }
+        text
+    }
+
+    /// Types and functions as text, and the entry points, which use them.
+    fn parts(&self, element: Element) -> (String, Vec<Entry>) {
         let mut definitions = String::new();
         self.function.print(element, &mut definitions);
         // Helpers call only those before them; what nobody calls is left out.
@@ -207,36 +255,36 @@ impl Program {
              def seed (v: [{numbers}]num): {input} = decode v (replicate {integers} 0)\n",
             codec.declarations, self.decode
         );
-        let arguments = format!("(v: [{numbers}]num) (d: [{integers}]i64)");
-        let tangent = |name: &str| format!("({name}: [{numbers}]num)");
-        let (t, u) = (tangent("t"), tangent("u"));
-        let mut entry = String::new();
-        let mut add = |name: &str, params: &str, body: &str| {
-            let _ = writeln!(entry, "entry {name} {arguments}{params} =\n  let x = decode v d in {body}");
+        let mut entries = Vec::new();
+        let vector = format!("[{numbers}]num");
+        let mut add = |name: &'static str, params: &[(&'static str, &str)], body: &str| {
+            let always = [("v", vector.clone()), ("d", format!("[{integers}]i64"))];
+            let params = always.into_iter().chain(params.iter().map(|(name, ty)| (*name, String::from(*ty)))).collect();
+            entries.push(Entry { name, params, body: format!("let x = decode v d in {body}") });
         };
+        let (t, u, w) = (("t", vector.as_str()), ("u", vector.as_str()), ("w", "[]num"));
         let weights = format!("let y' = (refill_{to} (f x) w 0).0");
-        add(entries::PRIMAL, "", &format!("leaves_{to} (f x)"));
+        add(entries::PRIMAL, &[], &format!("leaves_{to} (f x)"));
         let body = format!("let (y, y') = jvp2 f x (seed t) in (leaves_{to} y, leaves_{to} y')");
-        add(entries::FORWARD, &format!(" {t}"), &body);
+        add(entries::FORWARD, &[t], &body);
         let body = format!("{weights} let (y, x') = vjp2 f x y' in (leaves_{to} y, leaves_{from} x')");
-        add(entries::REVERSE, " (w: []num)", &body);
+        add(entries::REVERSE, &[w], &body);
         let body =
             format!("let (y, ys') = jmp2 f x (map seed ts) in (leaves_{to} y, map (\\y' -> leaves_{to} y' :> [m]num) ys')");
-        add(entries::FORWARD_MANY, &format!(" (ts: [][{numbers}]num) (m: i64)"), &body);
+        add(entries::FORWARD_MANY, &[("ts", &format!("[]{vector}")), ("m", "i64")], &body);
         let body = format!(
             "let y = f x let (y, xs') = mjp2 f x (map (\\w -> (refill_{to} y w 0).0) ws) \
              in (leaves_{to} y, map (\\x' -> leaves_{from} x' :> [{numbers}]num) xs')"
         );
-        add(entries::REVERSE_MANY, " (ws: [][]num)", &body);
+        add(entries::REVERSE_MANY, &[("ws", "[][]num")], &body);
         let cotangent = |body: &str| format!("{weights} in leaves_{from} ({body})");
-        let both = format!(" (w: []num) {t}");
-        add(entries::FORWARD_REVERSE, &both, &cotangent("jvp (\\x -> vjp f x y') x (seed t)"));
-        add(entries::REVERSE_REVERSE, &both, &cotangent("vjp (\\x -> vjp f x y') x (seed t)"));
-        add(entries::REVERSE_FORWARD, &both, &cotangent("vjp (\\x -> jvp f x (seed t)) x y'"));
+        add(entries::FORWARD_REVERSE, &[w, t], &cotangent("jvp (\\x -> vjp f x y') x (seed t)"));
+        add(entries::REVERSE_REVERSE, &[w, t], &cotangent("vjp (\\x -> vjp f x y') x (seed t)"));
+        add(entries::REVERSE_FORWARD, &[w, t], &cotangent("vjp (\\x -> jvp f x (seed t)) x y'"));
         let body = format!("leaves_{to} (jvp (\\x -> jvp f x (seed t)) x (seed u))");
-        add(entries::FORWARD_FORWARD, &format!(" {t} {u}"), &body);
-        let text = format!("{definitions}{codecs}{entry}");
-        format!("-- Generated from seed {}.\n{}{text}", self.seed, declarations_for(&text, element))
+        add(entries::FORWARD_FORWARD, &[t, u], &body);
+        let text = format!("{definitions}{codecs}");
+        (format!("{}{text}", declarations_for(&text, element)), entries)
     }
 
     /// An input: its numbers (integral for [`Element::I64`]) and its integers.

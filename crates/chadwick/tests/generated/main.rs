@@ -23,7 +23,7 @@ use chadwick_core::visit::Scope;
 use chadwick_core::{Block, Op};
 use chadwick_generate::{Config, Construct, Element, Program, generate};
 use compiled::{Compiled, Failure};
-use runs::{check_programs, programs};
+use runs::{check_programs, check_programs_together, programs};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -159,7 +159,8 @@ fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
 #[test]
 fn native_code_of_dual_arrays_and_linear_maps_agrees_with_the_interpreter_bit_for_bit() {
     for (engine, without) in [(Engine::DualArrays, &NOT_DUAL_ARRAYS[..]), (Engine::LinearMaps, &NOT_LINEAR_MAPS[..])] {
-        let agrees = &|program: &_, report: &mut _| native::agreement(engine, 1, program, Element::F64, report);
+        let way = native::Way { engine, threads: 1 };
+        let agrees = &|program: &_, report: &mut _| way.agrees(std::slice::from_ref(program), Element::F64, report);
         let (taken, programs) = taken(Element::F64, programs(8), without, agrees);
         assert!(8 * taken >= programs, "{taken} of {programs} programs were taken");
     }
@@ -217,7 +218,8 @@ fn efficient_chad_with_cotangents_in_a_map_agrees_with_the_interpreter() {
 fn efficient_chad_with_cotangents_in_tasks_agrees_with_the_interpreter() {
     let engine = Engine::ChadEfficient(Cotangents::InTasks);
     check_programs(Element::I64, programs(16), &|program, report| engine_agrees::<i64>(engine, program, Element::I64, report));
-    check_programs(Element::F64, programs(4), &|program, report| native::agreement(engine, 3, program, Element::F64, report));
+    let way = native::Way { engine, threads: 3 };
+    check_programs_together(Element::F64, programs(4), &|programs, report| way.agrees(programs, Element::F64, report));
 }
 
 /// The definition adds whole environments, so some programs take it too long.
@@ -230,17 +232,17 @@ fn chad_as_it_is_defined_agrees_with_the_interpreter() {
 
 #[test]
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
-    let half = programs(24) / 2;
+    let (half, way) = (programs(48) / 2, native::Way { engine: Engine::ChadFast, threads: 1 });
     for element in [Element::F64, Element::I64] {
-        check_programs(element, half, &|program, report| native::agreement(Engine::ChadFast, 1, program, element, report));
+        check_programs_together(element, half, &|programs, report| way.agrees(programs, element, report));
     }
 }
 
 #[test]
 fn native_code_with_tasks_agrees_with_the_interpreter_bit_for_bit() {
-    let (half, engine) = (programs(16) / 2, Engine::Dual(Rung::Parallel));
+    let (half, way) = (programs(16) / 2, native::Way { engine: Engine::Dual(Rung::Parallel), threads: 3 });
     for element in [Element::F64, Element::I64] {
-        check_programs(element, half, &|program, report| native::agreement(engine, 3, program, element, report));
+        check_programs_together(element, half, &|programs, report| way.agrees(programs, element, report));
     }
 }
 
@@ -358,3 +360,6 @@ fn form(op: &Op) -> &'static str {
 
 /// The type of a property: whether it holds for a program, and what it counted.
 type Property<'p> = dyn Fn(&Program, &mut runs::Report) -> Result<(), Failure> + Sync + 'p;
+
+/// The type of a property that is asked of several programs at once.
+type PropertyOfSeveral<'p> = dyn Fn(&[Program], &mut runs::Report) -> Result<(), Failure> + Sync + 'p;

@@ -5,6 +5,7 @@ use crate::runs::Report;
 use chadwick::compile::{Engine, FileLoader};
 use chadwick::{Backend, Error, Limits, NativeOptions, Program as Compiled, Value};
 use chadwick_generate::{Element, Program, Random, entries};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -24,26 +25,44 @@ fn vector(element: Element, numbers: &[f64]) -> Value {
     }
 }
 
-/// With derivatives by an engine, on so many threads.
-pub fn agreement(
-    engine: Engine,
-    threads: usize,
+/// How programs are made native: derivatives by an engine, on so many threads.
+#[derive(Clone, Copy)]
+pub struct Way {
+    pub engine: Engine,
+    pub threads: usize,
+}
+
+impl Way {
+    /// All programs go through the C compiler together.
+    pub fn agrees(self, programs: &[Program], element: Element, report: &mut Report) -> Result<(), Failure> {
+        let source = Program::together(programs, element);
+        let failure = |error: Error| Failure::new(PROPERTY, error.to_string());
+        let wanted: BTreeSet<String> = (0..programs.len()).flat_map(|index| CASES.map(|case| entries::of(case, index))).collect();
+        let wanted = |name: &str| wanted.contains(name);
+        let plain = Compiled::compile_entries(Path::new("generated.fut"), &source, &FileLoader, wanted).map_err(failure)?;
+        let interpreted = match plain.with_engine(self.engine) {
+            Err(error) if error.to_string().contains("inside its own definition") => {
+                return Err(Failure::new(Failure::OF_UNKNOWN_ORDER, error.to_string()));
+            }
+            interpreted => interpreted.map_err(failure)?,
+        };
+        let options = NativeOptions { strict: true, quick: true, threads: self.threads };
+        let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
+        for (index, program) in programs.iter().enumerate() {
+            results_agree(&interpreted, &native, index, program, element, report)?;
+        }
+        Ok(())
+    }
+}
+
+fn results_agree(
+    interpreted: &Compiled,
+    native: &Compiled,
+    index: usize,
     program: &Program,
     element: Element,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let source = program.source(element);
-    let failure = |error: Error| Failure::new(PROPERTY, error.to_string());
-    let wanted = |name: &str| CASES.contains(&name);
-    let plain = Compiled::compile_entries(Path::new("generated.fut"), &source, &FileLoader, wanted).map_err(failure)?;
-    let interpreted = match plain.with_engine(engine) {
-        Err(error) if error.to_string().contains("inside its own definition") => {
-            return Err(Failure::new(Failure::OF_UNKNOWN_ORDER, error.to_string()));
-        }
-        interpreted => interpreted.map_err(failure)?,
-    };
-    let options = NativeOptions { strict: true, quick: true, threads };
-    let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
     let (numbers, integers) = program.input(element);
     let input = [vector(element, &numbers), integers.into()];
     let mut random = Random::new(program.seed ^ 0xC0DE);
@@ -53,22 +72,19 @@ pub fn agreement(
     };
     let call = |compiled: &Compiled, entry: &str, args: &[Value]| {
         compiled.set_limits(limits());
-        compiled.function(entry)?.call(args)
+        compiled.function(&entries::of(entry, index))?.call(args)
     };
-    let primal = match call(&interpreted, entries::PRIMAL, &input) {
-        Ok(primal) => primal,
-        Err(_) => return Err(Failure::new(Failure::TOO_LARGE, entries::PRIMAL)),
+    let Ok(primal) = call(interpreted, entries::PRIMAL, &input) else {
+        report.too_large += 1;
+        return Ok(());
     };
     let results = primal.first().map_or(0, Value::len);
     let (tangent, cotangent) = (seed(numbers.len()), seed(results));
     let cases = [Vec::new(), vec![tangent], vec![cotangent]];
     for (entry, rest) in CASES.into_iter().zip(cases) {
         let args = [input.to_vec(), rest].concat();
-        let wanted = match call(&interpreted, entry, &args) {
-            Ok(values) => values,
-            Err(_) => continue,
-        };
-        let found = call(&native, entry, &args).map_err(|error| Failure::new(PROPERTY, format!("{entry}: {error}")))?;
+        let Ok(wanted) = call(interpreted, entry, &args) else { continue };
+        let found = call(native, entry, &args).map_err(|error| Failure::new(PROPERTY, format!("{entry}: {error}")))?;
         // As text, so that NaN equals NaN and zero differs from minus zero.
         let text = |values: &[Value]| values.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
         if text(&found) != text(&wanted) {

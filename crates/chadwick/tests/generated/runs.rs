@@ -1,8 +1,9 @@
 //! Many programs, on all cores; failures made small and reported.
 
-use crate::Property;
 use crate::compiled::Failure;
+use crate::{Property, PropertyOfSeveral};
 use chadwick_generate::{Config, Construct, Element, Program, generate, shrink};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,13 +72,14 @@ pub fn config_of(seed: u64) -> Config {
 
 const STACK_BYTES: usize = 256 << 20;
 
-/// Seeds from where the environment says, on all cores.
-fn for_each_seed(count: u64, work: &(dyn Fn(u64) + Sync)) {
+/// Stretches of seeds from where the environment says, at most so long, on all cores.
+fn for_stretches(count: u64, length: u64, work: &(dyn Fn(Range<u64>) + Sync)) {
     let start = number_from_environment("CHADWICK_SEED").unwrap_or(0);
-    let next = AtomicU64::new(start);
+    let (next, end) = (AtomicU64::new(start), start + count);
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let take = || {
-        std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|seed| *seed < start + count).for_each(work);
+        let stretches = std::iter::repeat_with(|| next.fetch_add(length, Ordering::Relaxed)).take_while(|seed| *seed < end);
+        stretches.for_each(|seed| work(seed..end.min(seed + length)));
     };
     thread::scope(|scope| {
         for _ in 0..workers {
@@ -93,36 +95,88 @@ pub fn check_programs(element: Element, count: u64, property: &Property) -> Repo
 
 /// The same on programs without some constructs, for what does not take them.
 pub fn check_programs_without(element: Element, count: u64, without: &[Construct], property: &Property) -> Report {
-    let begin = Instant::now();
-    let total = Mutex::new(Report::default());
-    let failures: Mutex<Vec<(Program, Failure)>> = Mutex::new(Vec::new());
-    for_each_seed(count, &|seed| {
-        let program = generate(seed, &config_of(seed).without(without));
+    let mut check = Check::new(element, count, property);
+    for_stretches(count, 1, &|seeds| seeds.for_each(|seed| check.program(generate(seed, &config_of(seed).without(without)))));
+    check.report()
+}
+
+/// The same for a property that takes several programs at once. Where several do not have it, each is asked by itself.
+pub fn check_programs_together(element: Element, count: u64, property: &PropertyOfSeveral) -> Report {
+    const TOGETHER: u64 = 12;
+    let alone = |program: &Program, report: &mut Report| property(std::slice::from_ref(program), report);
+    let mut check = Check::new(element, count, &alone);
+    let each = count.div_ceil(thread::available_parallelism().map_or(1, |cores| cores.get() as u64)).clamp(1, TOGETHER);
+    for_stretches(count, each, &|seeds| {
+        let programs: Vec<Program> = seeds.map(|seed| generate(seed, &config_of(seed))).collect();
+        let mut report = Report { programs: programs.len() as u64, ..Report::default() };
+        match outcome(|| property(&programs, &mut report)) {
+            Ok(()) => check.add(&report),
+            Err(_) => programs.into_iter().for_each(|program| check.program(program)),
+        }
+    });
+    check.report()
+}
+
+/// A property that is being checked on many programs.
+struct Check<'p> {
+    element: Element,
+    count: u64,
+    property: &'p Property<'p>,
+    begin: Instant,
+    /// With the time of the last word on progress.
+    total: Mutex<(Report, Instant)>,
+    failures: Mutex<Vec<(Program, Failure)>>,
+}
+
+impl<'p> Check<'p> {
+    fn new(element: Element, count: u64, property: &'p Property<'p>) -> Check<'p> {
+        let begin = Instant::now();
+        Check { element, count, property, begin, total: Mutex::new((Report::default(), begin)), failures: Mutex::default() }
+    }
+
+    fn program(&self, program: Program) {
         let mut own = Report { programs: 1, ..Report::default() };
-        match outcome(|| property(&program, &mut own)) {
+        match outcome(|| (self.property)(&program, &mut own)) {
             Ok(()) => {}
             Err(failure) if failure.property == Failure::TOO_LARGE => own.too_large += 1,
             Err(failure) if failure.property == Failure::OF_UNKNOWN_ORDER => own.of_unknown_order += 1,
-            Err(failure) => failures.lock().expect("no panic while locked").push((program, failure)),
+            Err(failure) => self.failures.lock().expect("no panic while locked").push((program, failure)),
         }
-        total.lock().expect("no panic while locked").add(&own);
-    });
-    let report = total.into_inner().expect("no panic while locked");
-    let failures = failures.into_inner().expect("no panic while locked");
-    eprintln!("{}: {report:?} in {:.1} s", element.name(), begin.elapsed().as_secs_f64());
-    if !failures.is_empty() {
-        let reports = on_deep_stack(|| describe(failures, element, property));
-        panic!("{reports}");
+        self.add(&own);
     }
-    report
+
+    fn add(&self, report: &Report) {
+        const BETWEEN_WORDS: Duration = Duration::from_secs(60);
+        let (total, last) = &mut *self.total.lock().expect("no panic while locked");
+        total.add(report);
+        if last.elapsed() > BETWEEN_WORDS {
+            *last = Instant::now();
+            let failures = self.failures.lock().expect("no panic while locked").len();
+            eprintln!("{}: {} of {} programs, {failures} fail", self.element.name(), total.programs, self.count);
+        }
+    }
+
+    /// What was done; panics if a program failed.
+    fn report(&mut self) -> Report {
+        let (report, _) = self.total.get_mut().expect("no panic while locked").clone();
+        let failures = std::mem::take(self.failures.get_mut().expect("no panic while locked"));
+        eprintln!("{}: {report:?} in {:.1} s", self.element.name(), self.begin.elapsed().as_secs_f64());
+        if !failures.is_empty() {
+            let reports = on_deep_stack(|| describe(failures, self.element, self.property));
+            panic!("{reports}");
+        }
+        report
+    }
 }
 
 /// Runs something for many seeds; panics with what failed, else says how often it was so.
 pub fn count_true(count: u64, work: &(dyn Fn(u64) -> Result<bool, Failure> + Sync)) -> u64 {
     let (total, failures) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    for_each_seed(count, &|seed| match outcome(|| work(seed)) {
-        Ok(so) => drop(total.fetch_add(u64::from(so), Ordering::Relaxed)),
-        Err(failure) => failures.lock().expect("no panic while locked").push((seed, failure)),
+    for_stretches(count, 1, &|seeds| {
+        seeds.for_each(|seed| match outcome(|| work(seed)) {
+            Ok(so) => drop(total.fetch_add(u64::from(so), Ordering::Relaxed)),
+            Err(failure) => failures.lock().expect("no panic while locked").push((seed, failure)),
+        });
     });
     let failures = failures.into_inner().expect("no panic while locked");
     let shown: Vec<String> = failures
