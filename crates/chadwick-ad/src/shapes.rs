@@ -34,6 +34,11 @@ impl Moving {
 impl Context<'_> {
     /// Notes the sizes that a statement states for its results, so that no array need be asked for them.
     pub fn note_shapes(&mut self, statement: &Statement) {
+        match &statement.op {
+            Op::Loop(parts) => self.note_state_shapes(parts),
+            Op::Recompute(block) => block.statements.iter().for_each(|statement| self.note_shapes(statement)),
+            _ => {}
+        }
         for (at, binder) in statement.binders.iter().enumerate().filter(|(_, binder)| binder.ty.rank() > 0) {
             let shape = |array: &Atom| match array {
                 Atom::Var(var) => self.shapes.get(var).cloned().unwrap_or_default(),
@@ -65,6 +70,13 @@ impl Context<'_> {
                     });
                     counts.chain(shape(array).into_iter().skip(dims.len())).collect()
                 }
+                Op::Recompute(block) => {
+                    let inside = |var: &Var| block.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == *var);
+                    let shape = block.results.get(at).map(shape).unwrap_or_default();
+                    shape.into_iter().map(|size| size.filter(|size| !matches!(size, Atom::Var(var) if inside(var)))).collect()
+                }
+                // A loop leaves its state with the sizes that it has in every iteration.
+                Op::Loop(parts) if at < parts.carry.len() => shape(&Atom::Var(parts.carry[at].var)),
                 Op::Loop(parts) => {
                     let emits = statement.binders.len() - parts.emits.len();
                     let (LoopForm::For { index, bound }, Some(sizes)) =
@@ -127,23 +139,27 @@ impl Context<'_> {
         };
         let arrays: Vec<usize> = (0..parts.carry.len()).filter(|at| parts.carry[*at].ty.rank() > 0).collect();
         for at in &arrays {
-            let shape = known(self, &parts.initial[*at]);
-            self.shapes.insert(parts.carry[*at].var, shape);
+            let (state, initial) = (&parts.carry[*at], known(self, &parts.initial[*at]));
+            // Sizes that an earlier look found to change are not tried again.
+            let shape = match self.shapes.get(&state.var) {
+                Some(found) if !found.is_empty() => common(found, &initial),
+                _ => initial,
+            };
+            self.shapes.insert(state.var, shape);
         }
         // What is wrong for one array may have made another one look right: all over again until nothing changes.
         loop {
             parts.body.statements.iter().for_each(|statement| self.note_shapes(statement));
-            let is_wrong = |at: &&usize| {
-                let assumed = known(self, &Atom::Var(parts.carry[**at].var));
-                !assumed.is_empty() && assumed != known(self, &parts.body.results[**at])
-            };
-            let wrong: Vec<usize> = arrays.iter().filter(is_wrong).copied().collect();
-            if wrong.is_empty() {
+            let mut is_right = true;
+            for at in &arrays {
+                let assumed = known(self, &Atom::Var(parts.carry[*at].var));
+                let same = common(&assumed, &known(self, &parts.body.results[*at]));
+                is_right &= same == assumed;
+                self.shapes.insert(parts.carry[*at].var, same);
+            }
+            if is_right {
                 return;
             }
-            wrong.into_iter().for_each(|at| {
-                self.shapes.insert(parts.carry[at].var, Vec::new());
-            });
         }
     }
 
@@ -208,6 +224,12 @@ impl Context<'_> {
             _ => false,
         }
     }
+}
+
+/// The sizes of the first shape that the second one has too.
+fn common(shape: &[Option<Atom>], other: &[Option<Atom>]) -> Vec<Option<Atom>> {
+    let same = |(axis, size): (usize, &Option<Atom>)| size.clone().filter(|size| other.get(axis) == Some(&Some(size.clone())));
+    shape.iter().enumerate().map(same).collect()
 }
 
 /// Whether a value has the shape of an array that it is made from by copies and changes of elements.
