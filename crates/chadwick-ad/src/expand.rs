@@ -94,8 +94,8 @@ impl<'p> Expander<'p> {
         }
         self.states.insert(function, State::Open);
         self.expanded.insert(function);
-        let body = source.body.clone();
-        self.context.note_checked_sizes(&body);
+        let (params, body) = (source.params.clone(), source.body.clone());
+        self.context.note_checked_sizes(&params, &body);
         let body = self.block(&body);
         self.context.b.program_mut().functions[function.0 as usize].body = body;
         self.states.insert(function, State::Done);

@@ -17,7 +17,7 @@ impl Context<'_> {
             self.note_shapes(&argument);
             self.push_statement(argument);
         }
-        self.note_checked_sizes(&lambda.body);
+        self.note_checked_sizes(&lambda.params, &lambda.body);
         lambda
     }
 

@@ -1,7 +1,9 @@
 //! What is known of the shapes of arrays: sizes that a program states, and whether an array has the same shape in all iterations.
 
 use crate::context::Context;
-use chadwick_core::{Atom, Block, CompareOp, Const, Loop, LoopForm, Op, Prim, PrimOp, Size, SliceDim, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Binder, Block, CompareOp, Const, Loop, LoopForm, Op, Prim, PrimOp, Size, SliceDim, Statement, Type, Var,
+};
 use rustc_hash::FxHashMap;
 
 /// A variable that each iteration has its own of: a loop's state, or an index.
@@ -103,18 +105,23 @@ impl Context<'_> {
         }
     }
 
-    /// Notes the sizes that a function asks its parameters for, and finds to be the same, before it does anything else.
-    pub fn note_checked_sizes(&mut self, body: &Block) {
+    /// Notes the sizes that a function asks its parameters for, and finds to be the same, before it does anything else. Those of other arrays
+    /// stay unknown: they are there where the function is not.
+    pub fn note_checked_sizes(&mut self, params: &[Binder], body: &Block) {
+        let is_param = |var: &Var| params.iter().any(|param| param.var == *var);
         let mut comparisons: FxHashMap<Var, [Atom; 2]> = FxHashMap::default();
         for statement in &body.statements {
             let Some(binder) = statement.binders.first() else {
                 let Op::Assert { condition: Atom::Var(condition), .. } = &statement.op else { return };
                 let Some([kept, same]) = comparisons.get(condition) else { continue };
-                let sizes = self.shapes.values_mut().flatten().flatten();
-                sizes.filter(|size| *size == same).for_each(|size| *size = kept.clone());
+                for param in params {
+                    let sizes = self.shapes.get_mut(&param.var).into_iter().flatten().flatten();
+                    sizes.filter(|size| *size == same).for_each(|size| *size = kept.clone());
+                }
                 continue;
             };
             match &statement.op {
+                Op::Dim { array: Atom::Var(array), .. } if !is_param(array) => {}
                 Op::Dim { array: Atom::Var(array), axis } => {
                     let rank = self.var_type(*array).rank();
                     let shape = self.shapes.entry(*array).or_default();

@@ -4,6 +4,7 @@ use crate::compiled::Failure;
 use crate::runs::Report;
 use chadwick::compile::{Engine, FileLoader};
 use chadwick::{Backend, Error, Limits, NativeOptions, Program as Compiled, Value};
+use chadwick_core::verify;
 use chadwick_generate::{Element, Program, Random, entries};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,6 +47,9 @@ impl Way {
             }
             interpreted => interpreted.map_err(failure)?,
         };
+        if let Some(error) = verify::verify(interpreted.core()).first() {
+            return Err(Failure::new("verifies with derivatives", error.to_string()));
+        }
         let options = NativeOptions { strict: true, quick: true, threads: self.threads };
         let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
         for (index, program) in programs.iter().enumerate() {
