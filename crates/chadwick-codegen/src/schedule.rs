@@ -246,11 +246,27 @@ fn uses_any(op: &Op, vars: &FxHashSet<Var>) -> bool {
     used || op.scopes().iter().any(|scope| chadwick_core::visit::free_variables(scope.block).iter().any(|var| vars.contains(var)))
 }
 
+/// What an operation adds to, or gives to a function that may.
+fn additions(op: &Op, found: &mut FxHashSet<Var>) {
+    let mut note = |atom: &Atom| {
+        if let Atom::Var(var) = atom {
+            found.insert(*var);
+        }
+    };
+    match op {
+        Op::Accumulate { handle, .. } | Op::Log { handle, .. } => note(handle),
+        Op::Call { .. } | Op::Apply { .. } => op.for_each_atom(&mut note),
+        _ => {}
+    }
+    op.scopes().iter().flat_map(|scope| &scope.block.statements).for_each(|statement| additions(&statement.op, found));
+}
+
 /// The scans of a block that are best alone: they can run in vectors, and their arrays are stored because more than one statement reads
 /// them. A scan whose array is never stored shares the loop of the total that reads it.
 #[derive(Default)]
 pub struct Scans {
     alone: FxHashSet<Var>,
+    strict: bool,
 }
 
 impl Scans {
@@ -262,7 +278,7 @@ impl Scans {
             let readers = statements.iter().filter(|it| uses_any(&it.op, &FxHashSet::from_iter([*array]))).count();
             readers > 1 || results.contains(&Atom::Var(*array))
         };
-        Scans { alone: arrays.into_iter().filter(is_stored).collect() }
+        Scans { alone: arrays.into_iter().filter(is_stored).collect(), strict }
     }
 }
 
@@ -271,6 +287,9 @@ struct Group<'a> {
     /// What members bind: arrays may be looked at point by point, totals not at all.
     arrays: FxHashSet<Var>,
     totals: FxHashSet<Var>,
+    /// Accumulators and logs that members add to. In one loop the turns of two members would alternate, so where the order counts two members
+    /// have none in common.
+    added_to: FxHashSet<Var>,
     /// A scan makes the loop run one element at a time: it shares it only with short ones. A scan that can run in vectors does so without
     /// totals.
     has_scan: bool,
@@ -286,11 +305,11 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn new(first: &Statement, scans: &'a Scans) -> Group<'a> {
         let sizes = space(&first.op).unwrap_or_default().iter().map(|axis| axis.size.clone()).collect();
-        let (arrays, totals) = (FxHashSet::default(), FxHashSet::default());
         let mut group = Group {
             sizes,
-            arrays,
-            totals,
+            arrays: FxHashSet::default(),
+            totals: FxHashSet::default(),
+            added_to: FxHashSet::default(),
             has_scan: false,
             has_vector_scan: false,
             has_total: false,
@@ -310,6 +329,9 @@ impl<'a> Group<'a> {
         self.has_loops |= has_loops(&member.op);
         self.has_mathematics |= is_mathematics(&member.op);
         self.is_short &= is_short(&member.op);
+        if self.scans.strict {
+            additions(&member.op, &mut self.added_to);
+        }
         // Rows can be read where they are, if the array exists before the loop: all its sizes are stated.
         let stated = |size: &Size| matches!(size, Size::Known(atom) if !matches!(atom, Atom::Const(Const::I64(..0))));
         for binder in &member.binders {
@@ -361,7 +383,7 @@ impl<'a> Group<'a> {
         let Some(space) = space(op) else { return false };
         let same = space.len() == self.sizes.len()
             && space.iter().zip(&self.sizes).all(|(axis, size)| known.representative(&axis.size) == known.representative(size));
-        if !same || uses_any(op, &self.totals) {
+        if !same || uses_any(op, &self.totals) || uses_any(op, &self.added_to) {
             return false;
         }
         if (self.has_scan || matches!(op, Op::Scan { .. })) && !(self.is_short && is_short(op)) {

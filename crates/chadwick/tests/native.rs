@@ -2,6 +2,7 @@
 
 use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, Error, Limits, NativeOptions, Program, Value};
+use std::time::{Duration, Instant};
 
 fn native(source: &str, strict: bool) -> (Program, Program) {
     let program = Program::from_source(source).and_then(|program| program.with_backend(Backend::Interpreter)).expect("a program");
@@ -260,4 +261,18 @@ entry area (xs: []f64) = map f64.acosh xs";
     }
     let area = interpreted.function("area").and_then(|function| function.call(&[vec![-1e5, -2.0, 0.5].into()])).expect("a value");
     assert_eq!(area[0].to_string(), "[f64.nan, f64.nan, f64.nan]");
+}
+
+/// Some two seconds of work, in chunks that each look at the clock.
+#[test]
+fn a_deadline_ends_a_parallel_loop() {
+    let source = r"entry long (n: i64) = f64.sum (map (\i -> loop x = f64.i64 i for _j < 10000 do f64.sin x) (iota n))";
+    let (_, compiled) = native(source, false);
+    let long = compiled.function("long").expect("an entry point");
+    let begin = Instant::now();
+    compiled.set_limits(Limits { deadline: Some(begin + Duration::from_millis(50)), ..Limits::default() });
+    let error = long.call(&[20_000i64.into()]).expect_err("too late");
+    assert!(error.to_string().contains("time limit exceeded") && error.to_string().contains(":1:"), "{error}");
+    compiled.set_limits(Limits::default());
+    assert!(long.call(&[20i64.into()]).is_ok(), "the deadline is gone");
 }

@@ -421,3 +421,16 @@ fn elements_go_through_all_steps_by_themselves() {
         }
     }
 }
+
+/// The pieces of a flat map have unknown sizes, so their cotangents go into one accumulator, loop after loop.
+#[test]
+fn loops_that_add_to_one_accumulator_keep_their_turns_in_strict_floats() {
+    let program = source(
+        r"entry f (x: f64) (w: [2]f64) =
+            vjp (\p -> tabulate 2 (\_ -> f64.sum (flatmap' (\k -> tabulate k (\_ -> f64.sin (f64.sum [p, p, p]))) [3]).3)) x w",
+    );
+    let program = program.with_engine(Engine::ChadFast).expect("derivatives");
+    for x in [0.31, 0.77, 0.59, 0.123] {
+        agrees(&program, "f", &[x.into(), vec![0.7, 1.3].into()]);
+    }
+}

@@ -14,7 +14,7 @@ use crate::emit::Shared;
 use crate::ir::*;
 use crate::layout::Layouts;
 use chadwick_core::{Prim, Program};
-use prims::{constant, operation};
+use prims::{constant, operation, without_test};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -770,8 +770,9 @@ impl Printer<'_> {
             Exp::Null => String::from("NULL"),
             Exp::Context => String::from("ctx"),
             Exp::Prim(op, args) => {
+                let op = without_test(*op, args);
                 let args: Vec<String> = args.iter().map(|arg| self.exp(arg)).collect();
-                operation(*op, &args)
+                operation(op, &args)
             }
             Exp::Add(a, b) => format!("({} + {})", self.exp(a), self.exp(b)),
             Exp::Sub(a, b) => format!("({} - {})", self.exp(a), self.exp(b)),

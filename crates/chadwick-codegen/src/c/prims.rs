@@ -1,6 +1,7 @@
 //! Primitive operations as C expressions. Those that C has no operator for are functions of `rts/scalars.h`, named after the operation and
 //! its type.
 
+use crate::ir::Exp;
 use chadwick_core::{BinaryOp, CompareOp, Const, Prim, PrimOp, UnaryOp};
 
 pub(crate) fn c_type(prim: Prim) -> &'static str {
@@ -94,6 +95,19 @@ pub fn special_operation(number: u32) -> Option<UnaryOp> {
         64.. => UnaryOp::Polygamma(u8::try_from(number - 64).ok()?),
         _ => return None,
     })
+}
+
+/// Zero times a positive number is that zero, so scaling by such a number is a multiplication.
+pub(super) fn without_test(op: PrimOp, args: &[Exp]) -> PrimOp {
+    let is_positive = |factor: &Exp| match factor {
+        Exp::Const(Const::F32(factor)) => factor.is_finite() && *factor > 0.0,
+        Exp::Const(Const::F64(factor)) => factor.is_finite() && *factor > 0.0,
+        _ => false,
+    };
+    match op {
+        PrimOp::Binary(BinaryOp::Scale, prim) if args.get(1).is_some_and(is_positive) => PrimOp::Binary(BinaryOp::Mul, prim),
+        op => op,
+    }
 }
 
 pub(super) fn operation(op: PrimOp, args: &[String]) -> String {
@@ -211,11 +225,6 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
     }
 }
 
-/// Whether a text is a finite number above zero. Names have a letter in front and a number behind.
-fn is_positive_literal(text: &str) -> bool {
-    text.strip_suffix('f').unwrap_or(text).parse::<f64>().is_ok_and(|number| number.is_finite() && number > 0.0)
-}
-
 fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
     let ty = c_type(prim);
     let sign = |sign: &str| match prim.is_integer() && prim.bits() < 32 {
@@ -266,8 +275,6 @@ fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
         BinaryOp::Sub => sign("-"),
         BinaryOp::Mul => sign("*"),
         BinaryOp::Div => sign("/"),
-        // Zero times a positive number is that zero.
-        BinaryOp::Scale if is_positive_literal(y) => sign("*"),
         BinaryOp::Scale => own("scale"),
         BinaryOp::Mod => library("fmod"),
         BinaryOp::Pow => format!("({y} == 2 ? {x} * {x} : {})", library("pow")),
