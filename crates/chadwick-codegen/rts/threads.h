@@ -12,8 +12,12 @@
 
 enum { CW_MAX_CHUNKS = 64, CW_MAX_THREADS = 256, CW_SPINS = 4000 };
 
-/* Work, in about a nanosecond's worth of operations (much less in vectors), that is worth a chunk; that is worth waking others. */
-enum { CW_GRAIN = 16384, CW_WORTH_WAKING = 8 * CW_GRAIN };
+/* Work, in about a nanosecond's worth of operations (much less in vectors), that is worth a chunk; that is worth waking others. To find errors
+   (-DCW_GRAIN=8), threads share even the shortest loops. */
+#ifndef CW_GRAIN
+#define CW_GRAIN 16384
+#endif
+enum { CW_WORTH_WAKING = 8 * CW_GRAIN };
 
 typedef int (*cw_chunk_function)(cw_context *ctx, void *loop, int32_t chunk, int64_t from, int64_t to);
 

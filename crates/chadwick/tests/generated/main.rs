@@ -232,7 +232,7 @@ fn chad_as_it_is_defined_agrees_with_the_interpreter() {
 
 #[test]
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
-    let (half, way) = (programs(48) / 2, native::Way { engine: Engine::ChadFast, threads: 1 });
+    let (half, way) = (programs(48) / 2, native::Way { engine: Engine::ChadFast, threads: 2 });
     for element in [Element::F64, Element::I64] {
         check_programs_together(element, half, &|programs, report| way.agrees(programs, element, report));
     }
