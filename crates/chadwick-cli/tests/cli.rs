@@ -686,6 +686,21 @@ fn without_a_c_compiler_the_interpreter_runs() {
 }
 
 #[test]
+fn a_c_compiler_that_makes_nothing_is_an_error() {
+    let scratch = Scratch::new("idle_compiler");
+    let file = scratch.file("main.fut", "entry main (x: i32) = x + 1");
+    let output = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(["run", &file, "main", "2"])
+        .env("CC", "true")
+        .env("CHADWICK_CACHE_DIR", scratch.path("cache"))
+        .output()
+        .expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("it reported no error, but wrote no file"), "{stderr}");
+}
+
+#[test]
 fn engines_are_listed_and_examined() {
     let list = run(&["engines"]);
     assert!(list.stdout.contains("chad-fast") && list.stdout.contains("dual:tape"), "{}", list.stdout);

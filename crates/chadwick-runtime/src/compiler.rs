@@ -66,7 +66,7 @@ impl Compiler {
             LibraryKind::Shared => {
                 let mut command = Command::new(&self.program);
                 command.args(&self.first_args).args(recipe.flags()).arg("-o").arg(target).arg(source).arg("-lm");
-                finish(command)
+                finish(command, target)
             }
             LibraryKind::Static => {
                 // The object's name stays in the archive, so it does not depend on this process; its directory does.
@@ -76,7 +76,7 @@ impl Compiler {
                     .map_err(|error| CompilerError::Io(format!("{}: {error}", directory.display())))?;
                 let mut compile = Command::new(&self.program);
                 compile.args(&self.first_args).args(recipe.flags()).arg("-o").arg(&object).arg(source);
-                let made = finish(compile).and_then(|()| {
+                let made = finish(compile, &object).and_then(|()| {
                     let archiver = std::env::var("AR").ok().filter(|name| !name.trim().is_empty());
                     let archiver = archiver.as_deref().unwrap_or("ar");
                     let program = locate(archiver).ok_or_else(|| {
@@ -85,7 +85,7 @@ impl Compiler {
                     let _ = std::fs::remove_file(target);
                     let mut archive = Command::new(program);
                     archive.arg("rcs").arg(target).arg(&object);
-                    finish(archive)
+                    finish(archive, target)
                 });
                 let _ = std::fs::remove_dir_all(&directory);
                 made
@@ -115,7 +115,7 @@ impl Compiler {
     fn run(&self, source: &Path, target: &Path, options: Options) -> Result<(), CompilerError> {
         let mut command = Command::new(&self.program);
         command.args(self.flags(options)).arg("-o").arg(target).arg(source).arg("-lm");
-        finish(command)
+        finish(command, target)
     }
 }
 
@@ -178,16 +178,15 @@ fn code_flags(options: Options, processor: Processor) -> Vec<String> {
     flags
 }
 
-/// Runs a command to its end.
-fn finish(mut command: Command) -> Result<(), CompilerError> {
+/// Runs a command to its end, and sees that it made its file.
+fn finish(mut command: Command, target: &Path) -> Result<(), CompilerError> {
     let output = command.output().map_err(|error| CompilerError::Io(format!("{:?}: {error}", command.get_program())))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let message: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();
-            Err(CompilerError::Failed { command: format!("{command:?}"), message })
-        }
-    }
+    let message: String = match output.status.success() {
+        true if target.exists() => return Ok(()),
+        true => String::from("it reported no error, but wrote no file"),
+        false => String::from_utf8_lossy(&output.stderr).chars().take(4000).collect(),
+    };
+    Err(CompilerError::Failed { command: format!("{command:?}"), message })
 }
 
 /// The program's path, if it exists.
