@@ -104,8 +104,8 @@ impl<'c> Generator<'c> {
     pub fn exp(&mut self, ty: &Type, size: usize) -> Exp {
         let exp = if size <= 1 { self.leaf(ty) } else { self.form(ty, size) };
         debug_assert!(exp.ty == *ty, "{} is not {ty}", exp.ty);
-        // Loops and branches show the size of what hides it; this hides it again.
-        if size > 1 && ty.any(&|ty| *ty == Type::Ragged) {
+        // Loops and branches show the size of what hides it, also in a loop's own state; this hides it again.
+        if ty.any(&|ty| *ty == Type::Ragged) {
             return Exp::atom(ty, "(@ : @)", parts![exp, ty]);
         }
         self.tamed(exp)
