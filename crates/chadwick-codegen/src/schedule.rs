@@ -266,6 +266,7 @@ fn additions(op: &Op, found: &mut FxHashSet<Var>) {
 #[derive(Default)]
 pub struct Scans {
     alone: FxHashSet<Var>,
+    /// Floats are added in the order of the source.
     strict: bool,
 }
 
