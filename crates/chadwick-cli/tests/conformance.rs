@@ -55,6 +55,7 @@ const FAST: [&str; 6] = ["--engine", "chad-fast", "--tolerance", "1e-9", "--tole
 #[test]
 fn derivatives_as_core_at_nine_digits() {
     passes("tests/conformance/ad", &FAST);
+    passes("tests/programs/sizes_asked_in_a_branch.fut", &FAST);
 }
 
 #[test]
