@@ -28,56 +28,58 @@ static inline double cw_from_bits(int64_t bits) {
   return x;
 }
 
-/* The nearest integer to x / ln 2 as n (and, in the low bits of `shifted`, as an integer), and what is left of x: |r| <= ln 2 / 2. */
+/* Added to a number, this leaves its nearest integer in the low bits. */
 #define CW_SHIFT 0x1.8p52
 #define CW_LN2_HIGH 0x1.62e42fefa39efp-1
 #define CW_LN2_LOW 0x1.abc9e3b39803fp-56
 
-/* (e^r - 1 - r) / r^2 for small r: the series, in an order that leaves room for several operations at once. */
+/* x less the multiple n of ln 2. */
+CW_MATH double cw_without_ln2(double x, double n) {
+  return __builtin_fma(-n, CW_LN2_LOW, __builtin_fma(-n, CW_LN2_HIGH, x));
+}
+
+/* (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2: the polynomial whose largest error, as a part of e^r, is least (2^-57.9), in an order that leaves room for
+   several operations at once. */
 CW_MATH double cw_exp_tail(double r) {
   double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-  double a = 1.0 / 2 + r * (1.0 / 6) + r2 * (1.0 / 24 + r * (1.0 / 120));
-  double b = 1.0 / 720 + r * (1.0 / 5040) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
-  double c = 1.0 / 3628800 + r * (1.0 / 39916800) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
+  double a = 0x1.000000000000ap-1 + r * 0x1.55555555554fap-3 + r2 * (0x1.555555555087cp-5 + r * 0x1.1111111127be6p-7);
+  double b = 0x1.6c16c1842a0fap-10 + r * 0x1.a01a012a5788fp-13 + r2 * (0x1.a0199a0c6c945p-16 + r * 0x1.71df2552ac377p-19);
+  double c = 0x1.28ad72c81c427p-22 + r * 0x1.ad7f6e469ed6ap-26;
   return a + r4 * b + r8 * c;
 }
 
+/* Numbers for which the steps make no sense go through all of them, too, and get their value in the end: choices at the beginning would make the C
+   compiler follow each of them through the function. */
+
 CW_MATH double cw_exp(double x) {
-  /* Beyond these the result is infinite or zero. NaN is neither. */
-  double y = x > 710.0 ? 710.0 : x;
-  y = y < -746.0 ? -746.0 : y;
-  double shifted = y * 0x1.71547652b82fep0 + CW_SHIFT;
-  double n = shifted - CW_SHIFT;
-  double r = __builtin_fma(-n, CW_LN2_HIGH, y);
-  double low = -n * CW_LN2_LOW;
-  double rest = r + low;
-  double value = 1.0 + (rest + rest * rest * cw_exp_tail(rest));
-  /* 2^n in two steps: n may lie outside the exponents of normal numbers. */
-  int64_t whole = cw_bits(shifted) - cw_bits(CW_SHIFT);
-  int64_t half = whole >> 1;
-  double scale = cw_from_bits((int64_t)((uint64_t)(half + 1023) << 52));
-  double other = cw_from_bits((int64_t)((uint64_t)(whole - half + 1023) << 52));
-  return value * scale * other;
+  /* e^x = 2^n e^r. As n may lie outside the exponents of normal numbers, 2^n is a product: its factors have the exponents n / 2, rounded down, and what
+     is left of n. With 2 * 1023 added to n, which the factors share, these are as they stand in numbers. */
+  double shifted = x * 0x1.71547652b82fep0 + (CW_SHIFT + 2046.0);
+  double r = cw_without_ln2(x, shifted - (CW_SHIFT + 2046.0));
+  uint64_t exponent = (uint64_t)cw_bits(shifted), half = exponent >> 1;
+  double value = 1.0 + (r + r * r * cw_exp_tail(r));
+  value = value * cw_from_bits((int64_t)(half << 52)) * cw_from_bits((int64_t)((exponent - half) << 52));
+  value = x > 710.0 ? cw_inf : value;
+  return x < -746.0 ? 0.0 : value;
 }
 
 CW_MATH double cw_log(double x) {
   /* x = m 2^e with m between sqrt(1/2) and sqrt 2; subnormal numbers are scaled up first. */
-  int small = x < 0x1p-1022;
-  double scaled = small ? x * 0x1p54 : x;
-  int64_t bits = cw_bits(scaled);
+  int64_t small = -(int64_t)(x < 0x1p-1022);
+  int64_t bits = cw_bits(x * cw_from_bits(cw_bits(1.0) + (small & INT64_C(54) << 52)));
   int64_t offset = bits - INT64_C(0x3fe6a09e667f3bcd);
   int64_t exponent = offset >> 52;
   double m = cw_from_bits(bits - (int64_t)((uint64_t)exponent << 52));
   /* The integer as a number, without a conversion that not all vector units have. */
-  double e = cw_from_bits(exponent + cw_bits(CW_SHIFT)) - CW_SHIFT - (small ? 54.0 : 0.0);
-  /* log m = log (1 + f) = 2 atanh s with s = f / (2 + f): s is small, and the series in s^2 short. */
+  double e = cw_from_bits(exponent - (small & 54) + cw_bits(CW_SHIFT)) - CW_SHIFT;
+  /* log m = log (1 + f) = 2 atanh s with s = f / (2 + f). What 2 atanh s / s is more than 2 is a polynomial of s^2, chosen as that of the exponential
+     function; its largest error is 2^-59.5. */
   double f = m - 1.0;
   double s = f / (2.0 + f);
-  double z = s * s, z2 = z * z, z4 = z2 * z2;
-  double a = 2.0 / 3 + z * (2.0 / 5) + z2 * (2.0 / 7 + z * (2.0 / 9));
-  double b = 2.0 / 11 + z * (2.0 / 13) + z2 * (2.0 / 15 + z * (2.0 / 17));
-  double c = 2.0 / 19 + z * (2.0 / 21);
-  double series = z * (a + z4 * (b + z4 * c));
+  double z = s * s, z2 = z * z;
+  double a = 0x1.5555555555592p-1 + z * 0x1.999999997fd36p-2 + z2 * (0x1.24924941f8e75p-2 + z * 0x1.c71c52029f93ap-3);
+  double b = 0x1.7466405fd0987p-3 + z * 0x1.39a192d531d4ep-3 + z2 * 0x1.2f07092d3fa92p-3;
+  double series = z * (a + z2 * z2 * b);
   double half_square = 0.5 * f * f;
   double tail = s * (half_square + series) + e * 0x1.ef35793c76730p-45;
   double value = e * 0x1.62e42fefa3800p-1 - ((half_square - tail) - f);
@@ -88,24 +90,18 @@ CW_MATH double cw_log(double x) {
 
 CW_MATH double cw_tanh(double x) {
   /* From e^(2|x|) - 1, which keeps its digits where x is small. Beyond 20 the result is one. */
-  double y = __builtin_fabs(x);
-  y = y > 20.0 ? 20.0 : y;
-  y = y + y;
-  double shifted = y * 0x1.71547652b82fep0 + CW_SHIFT;
-  double n = shifted - CW_SHIFT;
-  double r = __builtin_fma(-n, CW_LN2_HIGH, y);
-  r = __builtin_fma(-n, CW_LN2_LOW, r);
-  double less_one = r + r * r * cw_exp_tail(r);
-  double scale = cw_from_bits((int64_t)((uint64_t)(cw_bits(shifted) - cw_bits(CW_SHIFT) + 1023) << 52));
-  double t = scale * less_one + (scale - 1.0);
-  return __builtin_copysign(t / (t + 2.0), x);
+  double y = __builtin_fabs(x), twice = y + y;
+  double shifted = twice * 0x1.71547652b82fep0 + (CW_SHIFT + 1023.0);
+  double r = cw_without_ln2(twice, shifted - (CW_SHIFT + 1023.0));
+  double scale = cw_from_bits((int64_t)((uint64_t)cw_bits(shifted) << 52));
+  double t = scale * (r + r * r * cw_exp_tail(r)) + (scale - 1.0);
+  double value = t / (t + 2.0);
+  return __builtin_copysign(y > 20.0 ? 1.0 : value, x);
 }
 
 /* e^(x^2) erfc x (1 + 2 x) is smooth from zero to infinity: a polynomial of t = (x - 4) / (x + 4), interpolated at Chebyshev's points. */
 CW_MATH double cw_erfc_positive(double x) {
-  /* Beyond 28 the result is zero. NaN is not beyond. */
-  double y = x > 28.0 ? 28.0 : x;
-  double t = (y - 4.0) / (y + 4.0);
+  double t = (x - 4.0) / (x + 4.0);
   double p = -0x1.246d137a7141bp-32;
   p = __builtin_fma(p, t, 0x1.ffeb28f8a7c30p-31);
   p = __builtin_fma(p, t, 0x1.b39ff8659b236p-29);
@@ -132,15 +128,16 @@ CW_MATH double cw_erfc_positive(double x) {
   p = __builtin_fma(p, t, -0x1.1df1ad154a287p-3);
   p = __builtin_fma(p, t, 0x1.3ba5916e9fd7fp+0);
   /* What is lost of the square is put back. */
-  double square = y * y;
+  double square = x * x;
   double e = cw_exp(-square);
-  e = __builtin_fma(-__builtin_fma(y, y, -square), e, e);
-  return e * (p / __builtin_fma(2.0, y, 1.0));
+  e = __builtin_fma(-__builtin_fma(x, x, -square), e, e);
+  double value = e * (p / __builtin_fma(2.0, x, 1.0));
+  return x > 28.0 ? 0.0 : value;
 }
 
-/* erf x / x for |x| < 1 is a polynomial of its square, interpolated up to one. */
+/* erf x / x is a polynomial of the square for |x| < 1, interpolated up to one. */
 CW_MATH double cw_erf_slope(double x) {
-  double z = __builtin_fabs(x) < 1.0 ? x * x : 1.0;
+  double z = x * x;
   double p = 0x1.0613987edce0dp-34;
   p = __builtin_fma(p, z, -0x1.38a4b8db8a7c5p-30);
   p = __builtin_fma(p, z, 0x1.f7b72e5bcd4ffp-27);
