@@ -32,7 +32,13 @@ entry columns [n][m] (a: [m][n]f64) (x: [m]f64) = map (dot x) (transpose a)
 entry layer [n][m][k] (a: [n][m]f64) (b: [m][k]f64) = map (\\r -> map2 (\\c i -> f64.max 0 (dot r c + f64.i64 i)) (transpose b) (iota k)) a
 entry batch [b][n][m][k] (a: [b][n][m]f64) (c: [b][m][k]f64) = map2 (\\a c -> map (\\r -> map (dot r) (transpose c)) a) a c
 entry by_rows_of_many [b][n][m][k] (a: [n][m]f64) (c: [b][k][m]f64) = map (\\r -> map (map (dot r)) c) a
-entry rows_of_many [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a";
+entry rows_of_many [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a
+entry rows_of_parts [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a[:, n / 2:]
+entry rows_turned [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) (transpose a)
+entry rows_apart [b][n][m][k] (a: [b][n][m]f64) (c: [b][k][m]f64) = map (\\c -> map (map (\\r -> map (dot r) c)) a) c
+entry many_by_many [b][n][m][k] (a: [b][n][m]f64) (c: [b][k][m]f64) = map (map (\\r -> map (map (dot r)) c)) a
+entry cotangents [b][n][m][k] (a: [b][n][m]f64) (c: [b][k][m]f64) =
+  vjp (\\(a, c) -> map (map (\\r -> map (map (dot r)) c)) a) (a, c) (map (map (\\r -> map (map (\\s -> r[0] + s[0])) c)) a)";
     let (interpreted, compiled) = native(source, false);
     for (n, m, k) in
         [(0, 3, 2), (1, 1, 1), (3, 0, 4), (5, 7, 0), (4, 4, 8), (7, 9, 25), (33, 17, 49), (64, 300, 50), (150, 20, 31)]
@@ -47,7 +53,15 @@ entry rows_of_many [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r
             ("batch", array(&[3, n, m]), array(&[3, m, k])),
             ("by_rows_of_many", array(&[n, m]), array(&[3, k, m])),
             ("rows_of_many", array(&[3, n, m]), array(&[k, m])),
+            ("rows_of_parts", array(&[3, n, m]), array(&[k, m])),
+            ("rows_turned", array(&[3, n, m]), array(&[k, m])),
+            ("rows_apart", array(&[2, n, m]), array(&[2, k, m])),
+            ("many_by_many", array(&[2, n, m]), array(&[2, k, m])),
+            ("cotangents", array(&[2, n, m]), array(&[2, k, m])),
         ];
+        // Where there is no first element to make a cotangent of, and where the interpreter takes long, there is none.
+        let has_cotangents = m > 0 && n * m * k < 100_000;
+        let cases = cases.into_iter().filter(|(entry, ..)| has_cotangents || *entry != "cotangents");
         for (entry, a, b) in cases {
             let args = [a, b];
             let wanted = interpreted.function(entry).and_then(|function| function.call(&args)).expect("a value");

@@ -434,3 +434,21 @@ fn loops_that_add_to_one_accumulator_keep_their_turns_in_strict_floats() {
         agrees(&program, "f", &[x.into(), vec![0.7, 1.3].into()]);
     }
 }
+
+/// Axes that only one operand has are one axis where rows lie behind each other: one product, and no loop around it.
+#[test]
+fn matrices_in_a_row_are_one_matrix() {
+    let dot = "def dot [n] (x: [n]f64) (y: [n]f64) = f64.sum (map2 (*) x y)";
+    let bodies = [
+        ("(a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a", false),
+        ("(a: [k][m]f64) (c: [b][n][m]f64) = map (\\r -> map (map (dot r)) c) a", false),
+        ("(a: [b][n][m]f64) (c: [b][k][m]f64) = map2 (\\a c -> map (\\r -> map (dot r) c) a) a c", true),
+        ("(a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (dot r) c)) a[:, 1:]", true),
+    ];
+    for (body, has_loop) in bodies {
+        let program = Program::from_source(&format!("{dot}\nentry f [b][n][m][k] {body}")).expect("a program");
+        let text = own_text(&program);
+        let text = text.split("cw_product_f64").next().filter(|before| before.len() < text.len()).expect("a product");
+        assert_eq!(text.contains("for (") || text.contains("_chunk"), has_loop, "{body}: {text}");
+    }
+}

@@ -197,7 +197,7 @@ impl<'p> Emitter<'_, 'p> {
         if matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
             return None;
         }
-        // Of several axes that only one operand has, the last is the matrix's; over the others there are loops.
+        // Of several axes that only one operand has, the last is the matrix's; over others there are loops, unless they are one with it.
         found.row = rows.last().copied();
         found.column = columns.last().copied()?;
         Some(found)
@@ -238,6 +238,9 @@ impl<'p> Emitter<'_, 'p> {
     /// Writes a product over the axes to an array, or adds it.
     fn multiply(&mut self, target: &Array, axes: &[Var], bounds: &[Exp], found: &Contraction<'p>, add: bool) {
         let Contraction { row, column, .. } = *found;
+        let rows = row.map(|row| self.axes_in_one(target, axes, bounds, &found.left, &found.right, row));
+        let columns = self.axes_in_one(target, axes, bounds, &found.right, &found.left, column);
+        let of_matrix: Vec<usize> = rows.iter().flatten().chain(&columns).copied().collect();
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
         let strides = self.strides(target);
@@ -247,7 +250,7 @@ impl<'p> Emitter<'_, 'p> {
         let mut offset = Exp::i64(0);
         let mut opened = 0;
         for (at, axis) in axes.iter().enumerate() {
-            if Some(at) == row || at == column {
+            if of_matrix.contains(&at) {
                 continue;
             }
             let name = self.var_name(*axis);
@@ -257,15 +260,12 @@ impl<'p> Emitter<'_, 'p> {
             offset = offset.add(Exp::Local(index).mul(strides[at].clone()));
             opened += 1;
         }
-        let ranges: Vec<(Var, Exp)> = [row, Some(column)]
-            .into_iter()
-            .flatten()
-            .map(|at| (axes[at], bounds[at].clone()))
-            .chain([(found.inner.var, inner.clone())])
-            .collect();
-        for at in [row, Some(column)].into_iter().flatten() {
+        let ranges: Vec<(Var, Exp)> =
+            of_matrix.iter().map(|at| (axes[*at], bounds[*at].clone())).chain([(found.inner.var, inner.clone())]).collect();
+        for at in of_matrix {
             self.check_all(&bounds[at].clone(), &target.dims[at].clone(), &ranges);
         }
+        let extent = |axes: &[usize]| axes.iter().fold(Exp::i64(1), |extent, at| extent.mul(bounds[*at].clone()));
         let row_var = row.map(|at| axes[at]);
         let mut made = Vec::new();
         let left = self.operand(&found.left, row_var, found.inner.var, &ranges, &mut made);
@@ -281,7 +281,7 @@ impl<'p> Emitter<'_, 'p> {
                     (Some(_), true) => "cw_scaled_product_f32",
                     (Some(_), false) => "cw_scaled_product_f64",
                 };
-                let (n, k) = (bounds[at].clone(), bounds[column].clone());
+                let (n, k) = (extent(rows.as_deref().unwrap_or_default()), extent(&columns));
                 let mut args = vec![
                     Exp::Context,
                     n,
@@ -307,7 +307,7 @@ impl<'p> Emitter<'_, 'p> {
                     (Some(_), true) => "cw_scaled_by_columns_f32",
                     (Some(_), false) => "cw_scaled_by_columns_f64",
                 };
-                let n = bounds[column].clone();
+                let n = extent(&columns);
                 let step = strides[column].clone();
                 let mut args =
                     vec![Exp::Context, n, inner, right.data, right.row, right.inner, left.data, left.inner, place, step];
@@ -321,6 +321,36 @@ impl<'p> Emitter<'_, 'p> {
             let independent = (number + 1 == opened).then(Vec::new);
             self.close_loop(Mark::Sequential, independent);
         }
+    }
+
+    /// The axes that can be taken as one, the given one last: only one factor has them, and in that factor as in the target rows lie behind each other without
+    /// gaps. So `build [b, t, j] (sum over l of xs[b, t, l] * w[l, j])` is one product, and not one for each `b`.
+    fn axes_in_one(
+        &self,
+        target: &Array,
+        axes: &[Var],
+        bounds: &[Exp],
+        factor: &Factor<'p>,
+        other: &Factor<'p>,
+        last: usize,
+    ) -> Vec<usize> {
+        let mut first = last;
+        if let (Source::Array(array), None) = (&factor.source, &target.strides)
+            && let Array { strides: None, dims, .. } = self.array(array)
+        {
+            let place = |at: usize| factor.indices.iter().position(|index| *index == Atom::Var(axes[at]));
+            let joins = |at: usize| {
+                let (before, place) = (at.checked_sub(1)?, place(at)?);
+                let own =
+                    !other.uses(axes[before]) && factor.indices.get(place.checked_sub(1)?) == Some(&Atom::Var(axes[before]));
+                let full = self.same_size(&bounds[at], &target.dims[at]) && self.same_size(&bounds[at], &dims[place]);
+                (own && full).then_some(before)
+            };
+            while let Some(before) = joins(first) {
+                first = before;
+            }
+        }
+        (first..=last).collect()
     }
 
     /// Where an operand starts and how far apart its elements are along both axes; checks that all of them exist.
