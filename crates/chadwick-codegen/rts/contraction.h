@@ -231,6 +231,7 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
      each of them packs for itself. */                                                                                         \
   static void cw_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, int64_t a_inner,  \
                                 const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row, bool add) {                \
+    if (n <= 0 || k <= 0) return; /* of many rows without columns, n may not be a number of rows */                            \
     cw_product_of_##name product = {n, k, m, a_row, a_inner, b_inner, b_column, c_row, a, b, c, add};                          \
     int64_t work = cw_saturated_times(n, cw_saturated_times(k, m)) / 2, threads = work < 2 * CW_GRAIN ? 1 : cw_helpers(ctx);   \
     int64_t rows = cw_tiles(n, CW_ROWS), columns = cw_tiles(k, CW_LANES_##name), enough = 4 * threads;                         \
@@ -318,6 +319,7 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
   static void cw_scaled_product_##name(cw_context *ctx, int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row,            \
                                        int64_t a_inner, const T *b, int64_t b_inner, int64_t b_column, T *c, int64_t c_row,    \
                                        bool add, bool by_right) {                                                              \
+    if (n <= 0 || k <= 0) return;                                                                                              \
     bool try = !add && (by_right ? n <= m : k <= m);                                                                           \
     if (try) cw_product_##name(ctx, n, k, m, a, a_row, a_inner, b, b_inner, b_column, c, c_row, false);                        \
     if (try && cw_all_finite_##name(ctx, n, k, c, c_row, 1)) return;                                                           \
