@@ -238,9 +238,9 @@ impl<'p> Emitter<'_, 'p> {
     /// Writes a product over the axes to an array, or adds it.
     fn multiply(&mut self, target: &Array, axes: &[Var], bounds: &[Exp], found: &Contraction<'p>, add: bool) {
         let Contraction { row, column, .. } = *found;
-        let rows = row.map(|row| self.axes_in_one(target, axes, bounds, &found.left, &found.right, row));
+        let rows = row.map_or(Vec::new(), |row| self.axes_in_one(target, axes, bounds, &found.left, &found.right, row));
         let columns = self.axes_in_one(target, axes, bounds, &found.right, &found.left, column);
-        let of_matrix: Vec<usize> = rows.iter().flatten().chain(&columns).copied().collect();
+        let of_matrix: Vec<usize> = rows.iter().chain(&columns).copied().collect();
         let size = self.scalar(&found.inner.size);
         let inner = self.extent(&size);
         let strides = self.strides(target);
@@ -281,7 +281,7 @@ impl<'p> Emitter<'_, 'p> {
                     (Some(_), true) => "cw_scaled_product_f32",
                     (Some(_), false) => "cw_scaled_product_f64",
                 };
-                let (n, k) = (extent(rows.as_deref().unwrap_or_default()), extent(&columns));
+                let (n, k) = (extent(&rows), extent(&columns));
                 let mut args = vec![
                     Exp::Context,
                     n,
@@ -323,8 +323,8 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// The axes that can be taken as one, the given one last: only one factor has them, and in that factor as in the target rows lie behind each other without
-    /// gaps. So `build [b, t, j] (sum over l of xs[b, t, l] * w[l, j])` is one product, and not one for each `b`.
+    /// The axes that can be taken as one, the given one last: only one factor has them, and in that factor as in the target rows lie behind
+    /// each other without gaps. So `build [b, t, j] (sum over l of xs[b, t, l] * w[l, j])` is one product, and not one for each `b`.
     fn axes_in_one(
         &self,
         target: &Array,
