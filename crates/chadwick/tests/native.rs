@@ -71,6 +71,18 @@ entry cotangents [b][n][m][k] (a: [b][n][m]f64) (c: [b][k][m]f64) =
     }
 }
 
+/// More rows than a number can count, all of them empty: nothing to do, and nothing that takes time.
+#[test]
+fn products_without_columns_are_done_at_once() {
+    let source = "
+entry rows [b][n][m][k] (a: [b][n][m]f64) (c: [k][m]f64) = map (map (\\r -> map (\\s -> f64.sum (map2 (*) r s)) c)) a";
+    let (_, compiled) = native(source, false);
+    let none = |shape: &[usize]| Value::new(shape, Vec::<f64>::new()).expect("no elements");
+    let args = [none(&[1 << 40, (1 << 24) + 1, 0]), none(&[0, 0])];
+    let found = compiled.function("rows").and_then(|function| function.call(&args)).expect("a value");
+    assert_eq!(found[0].shape(), [1 << 40, (1 << 24) + 1, 0]);
+}
+
 #[test]
 fn adjoints_of_products_and_no_cotangent_times_infinity() {
     let source = "
