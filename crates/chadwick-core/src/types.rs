@@ -246,6 +246,16 @@ impl Type {
     }
 }
 
+/// How many elements an array of the shape has: none if a size is 0, whatever the others; `None` where no number counts them, or a size is
+/// negative.
+pub fn element_count<T: Copy + TryInto<usize>>(shape: &[T]) -> Option<usize> {
+    let sizes = || shape.iter().map(|size| (*size).try_into().ok());
+    if sizes().any(|size| size == Some(0)) {
+        return Some(0);
+    }
+    sizes().try_fold(1usize, |count, size| count.checked_mul(size?))
+}
+
 /// Pairwise [`Type::compatible`], and as many.
 pub fn all_compatible(left: &[Type], right: &[Type]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(a, b)| a.compatible(b))

@@ -1,7 +1,7 @@
 //! Values as text, for messages and traces.
 
 use crate::value::Value;
-use chadwick_core::Const;
+use chadwick_core::{Const, element_count};
 use std::fmt;
 
 /// More elements than this are not shown.
@@ -88,7 +88,7 @@ fn show_dimension(
         *budget = budget.saturating_sub(1);
         return show(&array.element(start), f, depth - 1);
     };
-    let step: usize = inner.iter().product::<i64>() as usize;
+    let step = element_count(inner).unwrap_or(0);
     f.write_str("[")?;
     for at in 0..*outer as usize {
         if at > 0 {

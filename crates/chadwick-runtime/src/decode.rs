@@ -1,6 +1,6 @@
 //! Values in the stream that native code writes: scalars as their bytes, arrays as sizes and elements, sums as a tag and the payload.
 
-use chadwick_core::{Constructor, Element, Prim, Program, Type};
+use chadwick_core::{Constructor, Element, Prim, Program, Type, element_count};
 use chadwick_interp::{Buffer, Data, Value};
 use half::f16;
 
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
                 for _ in &array.dims {
                     shape.push(i64::from_le_bytes(self.take(8)?.try_into().ok()?));
                 }
-                let count = shape.iter().try_fold(1usize, |count, dim| count.checked_mul(usize::try_from(*dim).ok()?))?;
+                let count = element_count(&shape)?;
                 match &array.element {
                     Element::Unit => Data { shape, elements: Buffer::Unit(count) }.into_value(),
                     Element::Prim(prim) => {

@@ -4,7 +4,7 @@ use crate::compiler::{Compiler, CompilerError};
 use crate::failure::{self, Failure};
 use crate::{Cache, Options, decode, stack};
 use chadwick_codegen::{Config, Generated, Site, SiteKind};
-use chadwick_core::{Element, Prim, Program, Type};
+use chadwick_core::{Element, Prim, Program, Type, element_count};
 use chadwick_interp::{Buffer, Data, ErrorKind, Limits, RuntimeError, Value};
 use chadwick_source::Span;
 use libloading::Library;
@@ -86,9 +86,7 @@ pub struct Argument<'a> {
 impl<'a> Argument<'a> {
     /// `None` where the elements do not fit the shape.
     pub fn new<T: Scalar>(shape: &[usize], elements: &'a [T]) -> Option<Argument<'a>> {
-        let empty = shape.contains(&0);
-        let count = shape.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
-        if !(empty && elements.is_empty()) && count != Some(elements.len()) {
+        if element_count(shape) != Some(elements.len()) {
             return None;
         }
         let shape = shape.iter().map(|dim| i64::try_from(*dim).ok()).collect::<Option<Vec<i64>>>()?;
@@ -410,7 +408,7 @@ unsafe fn read_results(
                 Some(Output::Data(Data { shape: Vec::new(), elements: decode::elements(*prim, &bytes[..prim.bytes()]) }))
             }
             Type::Array(array) => {
-                let count = shape.iter().product::<i64>().max(0) as usize;
+                let count = element_count(shape).ok_or_else(|| malformed("a result with more elements than can be counted"))?;
                 match &array.element {
                     Element::Prim(prim) => {
                         // SAFETY: the pointer leads to so many elements.

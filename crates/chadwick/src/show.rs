@@ -3,7 +3,7 @@
 //! Core keeps no tuples, so the source type says how its flat values belong together. Where it cannot (an abstract type), the flat values are
 //! shown one behind the other.
 
-use crate::values::{Elements, Value, text};
+use crate::values::{Elements, Value, element_count, text};
 use chadwick_core::{self as core, Constructor, Element, Type as CoreType};
 use chadwick_interp as interp;
 use chadwick_types::tree::{self, NamedBody};
@@ -90,7 +90,7 @@ impl<'v> Leaf<'v> {
             Content::Other(value) => return Some(Leaf::new(self.ty, &value.as_array()?.row(at)?)),
         };
         let inner = value.shape().get(1..)?;
-        let count: usize = inner.iter().product();
+        let count = element_count(inner)?;
         let mut elements = Elements::empty(value.prim());
         for position in at * count..(at + 1) * count {
             elements.push(value.elements().get(position)?);

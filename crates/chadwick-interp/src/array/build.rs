@@ -1,11 +1,11 @@
 //! Arrays under construction, element by element, with the check that all elements have one shape.
 
-use super::shape::{Shape, checked_count};
+use super::shape::Shape;
 use super::{ArrayValue, Buffer};
 use crate::error::{ErrorKind, Outcome, fail, malformed, memory_exceeded};
 use crate::memory;
 use crate::value::Value;
-use chadwick_core::Element;
+use chadwick_core::{Element, element_count};
 
 #[derive(Debug)]
 pub struct ArrayBuilder {
@@ -34,7 +34,7 @@ impl ArrayBuilder {
         limit: usize,
     ) -> Outcome<Self> {
         let expected = match outer {
-            Some(dims) => match checked_count(dims) {
+            Some(dims) => match element_count(dims) {
                 Some(count) => Some(count),
                 None => return memory_exceeded(),
             },

@@ -1,5 +1,6 @@
 //! Shapes of up to three dimensions without an allocation, and walks over strided elements.
 
+use chadwick_core::element_count;
 use std::fmt;
 use std::ops::Deref;
 
@@ -31,12 +32,12 @@ impl Shape {
 
     /// The number of elements of an array that exists.
     pub fn count(&self) -> usize {
-        checked_count(self).unwrap_or(0)
+        element_count(self).unwrap_or(0)
     }
 
     /// The number of elements, where it is a number of elements at all.
     pub fn checked_count(&self) -> Option<usize> {
-        checked_count(self)
+        element_count(self)
     }
 
     pub fn row_major_strides(&self) -> Vec<i64> {
@@ -68,14 +69,6 @@ impl Shape {
         }
         at as usize
     }
-}
-
-/// The product of sizes: 0 if one is 0, `None` on overflow or if one is negative.
-pub(crate) fn checked_count(dims: &[i64]) -> Option<usize> {
-    if dims.contains(&0) {
-        return Some(0);
-    }
-    dims.iter().try_fold(1usize, |count, dim| usize::try_from(*dim).ok().and_then(|dim| count.checked_mul(dim)))
 }
 
 impl Deref for Shape {

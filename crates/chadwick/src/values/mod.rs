@@ -14,7 +14,7 @@ pub mod json;
 pub mod npy;
 pub mod text;
 
-pub use chadwick_core::Prim;
+pub use chadwick_core::{Prim, element_count};
 pub use elements::{Elements, ElementsRef, Scalar};
 pub use error::{Place, ValueError};
 
@@ -137,14 +137,6 @@ impl Value {
         }
         indices.iter().rev().map(|index| format!("[{index}]")).collect()
     }
-}
-
-/// The number of elements of a shape; `None` on overflow.
-pub fn element_count(shape: &[usize]) -> Option<usize> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size))
 }
 
 /// The scalar 1 (`true` for booleans).
