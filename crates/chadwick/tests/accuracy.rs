@@ -1,0 +1,127 @@
+//! The elementary functions of native code against arithmetic of many digits and, at more points, against those of the C library.
+
+use chadwick::{Backend, NativeOptions, Program, Value};
+use dashu_float::{FBig, round::mode::HalfEven};
+
+type Exact = FBig<HalfEven, 2>;
+
+const SOURCE: &str = "
+entry exp [n] (x: [n]f64) = map f64.exp x
+entry log [n] (x: [n]f64) = map f64.log x
+entry tanh [n] (x: [n]f64) = map f64.tanh x
+entry erf [n] (x: [n]f64) = map f64.erf x
+entry erfc [n] (x: [n]f64) = map f64.erfc x";
+
+/// The values of an entry point at some points.
+fn values(backend: Backend, entry: &str, points: &[f64]) -> Vec<f64> {
+    let program = Program::from_source(SOURCE).and_then(|program| program.with_backend(backend)).expect("a program");
+    let found = program.function(entry).and_then(|function| function.call(&[Value::from(points.to_vec())])).expect("values");
+    found[0].as_slice::<f64>().expect("floats").to_vec()
+}
+
+fn native(entry: &str, points: &[f64]) -> Vec<f64> {
+    values(Backend::Native(NativeOptions { strict: false, quick: false, threads: 1 }), entry, points)
+}
+
+/// Points without a pattern: of all sizes, and where functions change most.
+fn points(count: u64) -> Vec<f64> {
+    let mut bits = 0x0123_4567_89ab_cdefu64;
+    let mut point = |at| {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
+        match at % 6 {
+            0 => f64::from_bits(bits),
+            1 => (unit - 0.5) * 1500.0,
+            2 => (unit - 0.5) * 2.0,
+            3 => 0.5 + unit,
+            4 => (unit - 0.5) * 60.0,
+            _ => (unit - 0.5) * 1e-3,
+        }
+    };
+    (0..count).map(&mut point).collect()
+}
+
+/// Bits that are enough for any of these functions to be right in far more digits than a number has.
+const BITS: usize = 160;
+
+fn exact(x: f64, bits: usize) -> Exact {
+    Exact::try_from(x).expect("a number").with_precision(bits).value()
+}
+
+/// By a series whose terms are all of one sign, so that no digits are lost: 2 / sqrt pi e^(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...).
+fn exact_erf(x: f64, bits: usize) -> Exact {
+    let x = exact(x, bits);
+    let twice_square = &x * &x * Exact::from(2);
+    let (mut term, mut sum) = (x.clone(), x.clone());
+    for odd in (3u32..).step_by(2) {
+        term = &term * &twice_square / Exact::from(odd);
+        let more = &sum + &term;
+        if more == sum {
+            break;
+        }
+        sum = more;
+    }
+    let root = Exact::pi(bits).sqrt();
+    sum * Exact::from(2) * (-(&x * &x)).exp() / root
+}
+
+/// One less `erf`, with as many bits more as are lost where that is close to one.
+fn exact_erfc(x: f64) -> Exact {
+    let lost = if x > 0.0 { 2.0 * x * x } else { 0.0 };
+    Exact::ONE.with_precision(BITS).value() - exact_erf(x, BITS + lost as usize)
+}
+
+/// How far a number is from the exact value, in units of the last place that the value has as a number.
+fn ulps(found: f64, wanted: &Exact) -> f64 {
+    let rounded = wanted.to_f64().value().abs();
+    let ulp = (rounded.next_up() - rounded).min(rounded - rounded.next_down());
+    (exact(found, BITS) - wanted).to_f64().value().abs() / ulp
+}
+
+/// The largest error in units of the last place, at points where the function is neither zero nor infinite.
+fn largest_error(entry: &str, points: &[f64], function: impl Fn(f64) -> Exact) -> f64 {
+    let found = native(entry, points);
+    let errors = points.iter().zip(found).filter(|(_, y)| y.is_finite() && *y != 0.0).map(|(x, y)| (ulps(y, &function(*x)), *x));
+    let (error, x) = errors.fold((0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
+    println!("{entry}: {error:.2} ulp at {x:e}");
+    error
+}
+
+#[test]
+fn functions_are_within_their_bounds_of_the_exact_values() {
+    let all = points(12_000);
+    let between = |least: f64, most: f64| all.iter().copied().filter(|x| least <= *x && *x <= most).collect::<Vec<f64>>();
+    assert!(largest_error("exp", &between(-745.1, 709.78), |x| exact(x, BITS).exp()) <= 1.1);
+    assert!(largest_error("log", &between(5e-324, f64::MAX), |x| exact(x, BITS).ln()) <= 1.1);
+    assert!(largest_error("tanh", &between(-25.0, 25.0), |x| exact(x, BITS).tanh()) <= 3.0);
+    assert!(largest_error("erf", &between(-6.0, 6.0), |x| exact_erf(x, BITS)) <= 2.0);
+    assert!(largest_error("erfc", &between(-6.0, 26.5), exact_erfc) <= 4.0);
+}
+
+/// How many numbers lie between two.
+fn distance(x: f64, y: f64) -> u64 {
+    let place = |x: f64| {
+        let bits = x.to_bits() as i64;
+        if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+    };
+    if x.is_nan() && y.is_nan() { 0 } else { place(x).abs_diff(place(y)) }
+}
+
+#[test]
+fn functions_are_close_to_others_everywhere() {
+    let mut all = points(200_000);
+    all.extend([0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::MIN]);
+    all.extend([709.78, 709.79, -745.1, -745.2, -708.4, 1.0, 19.06, -19.07, 22.0, 0.34657, 0.34658, 0.173_28]);
+    let others: [(&str, Vec<f64>, u64); 5] = [
+        ("exp", all.iter().map(|x| x.exp()).collect(), 2),
+        ("log", all.iter().map(|x| x.ln()).collect(), 2),
+        ("tanh", all.iter().map(|x| x.tanh()).collect(), 4),
+        ("erf", values(Backend::Interpreter, "erf", &all), 6),
+        ("erfc", values(Backend::Interpreter, "erfc", &all), 6),
+    ];
+    for (entry, others, allowed) in others {
+        for ((x, found), other) in all.iter().zip(native(entry, &all)).zip(others) {
+            assert!(distance(found, other) <= allowed, "{entry} at {x:e}: {found:e} instead of {other:e}");
+        }
+    }
+}
