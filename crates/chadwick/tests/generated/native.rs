@@ -1,8 +1,9 @@
-//! Native code gives what the interpreter gives on the same Core, bit for bit.
+//! Native code gives what the interpreter gives on the same Core: with strict floats bit for bit, else within the tolerance of agreement.
 
 use crate::compiled::Failure;
 use crate::runs::Report;
 use chadwick::compile::{Engine, FileLoader};
+use chadwick::values::compare::{Tolerance, difference};
 use chadwick::{Backend, Error, Limits, NativeOptions, Program as Compiled, Value};
 use chadwick_core::verify;
 use chadwick_generate::{Element, Program, Random, entries};
@@ -11,6 +12,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const CASES: [&str; 3] = [entries::PRIMAL, entries::FORWARD, entries::REVERSE];
+
+/// How far floats may be apart, of the largest in a result.
+const AGREEMENT: f64 = 1e-9;
 
 const PROPERTY: &str = "native code agrees with the interpreter";
 
@@ -26,11 +30,12 @@ fn vector(element: Element, numbers: &[f64]) -> Value {
     }
 }
 
-/// How programs are made native: derivatives by an engine, on so many threads.
+/// How programs are made native: derivatives by an engine, on so many threads, with strict floats or fast ones.
 #[derive(Clone, Copy)]
 pub struct Way {
     pub engine: Engine,
     pub threads: usize,
+    pub strict: bool,
 }
 
 impl Way {
@@ -50,51 +55,57 @@ impl Way {
         if let Some(error) = verify::verify(interpreted.core()).first() {
             return Err(Failure::new("verifies with derivatives", error.to_string()));
         }
-        let options = NativeOptions { strict: true, quick: true, threads: self.threads };
+        let options = NativeOptions { strict: self.strict, quick: true, threads: self.threads };
         let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
         for (index, program) in programs.iter().enumerate() {
-            results_agree(&interpreted, &native, index, program, element, report)?;
+            self.results_agree(&interpreted, &native, index, program, element, report)?;
         }
         Ok(())
     }
-}
 
-fn results_agree(
-    interpreted: &Compiled,
-    native: &Compiled,
-    index: usize,
-    program: &Program,
-    element: Element,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    let (numbers, integers) = program.input(element);
-    let input = [vector(element, &numbers), integers.into()];
-    let mut random = Random::new(program.seed ^ 0xC0DE);
-    let mut seed = |size: usize| {
-        let numbers: Vec<f64> = (0..size).map(|_| random.between(-9, 9) as f64 / 4.0).collect();
-        vector(element, &numbers)
-    };
-    let call = |compiled: &Compiled, entry: &str, args: &[Value]| {
-        compiled.set_limits(limits());
-        compiled.function(&entries::of(entry, index))?.call(args)
-    };
-    let Ok(primal) = call(interpreted, entries::PRIMAL, &input) else {
-        report.too_large += 1;
-        return Ok(());
-    };
-    let results = primal.first().map_or(0, Value::len);
-    let (tangent, cotangent) = (seed(numbers.len()), seed(results));
-    let cases = [Vec::new(), vec![tangent], vec![cotangent]];
-    for (entry, rest) in CASES.into_iter().zip(cases) {
-        let args = [input.to_vec(), rest].concat();
-        let Ok(wanted) = call(interpreted, entry, &args) else { continue };
-        let found = call(native, entry, &args).map_err(|error| Failure::new(PROPERTY, format!("{entry}: {error}")))?;
-        // As text, so that NaN equals NaN and zero differs from minus zero.
-        let text = |values: &[Value]| values.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
-        if text(&found) != text(&wanted) {
-            return Err(Failure::new(PROPERTY, format!("{entry}: {} instead of {}", text(&found), text(&wanted))));
+    fn results_agree(
+        self,
+        interpreted: &Compiled,
+        native: &Compiled,
+        index: usize,
+        program: &Program,
+        element: Element,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let (numbers, integers) = program.input(element);
+        let input = [vector(element, &numbers), integers.into()];
+        let mut random = Random::new(program.seed ^ 0xC0DE);
+        let mut seed = |size: usize| {
+            let numbers: Vec<f64> = (0..size).map(|_| random.between(-9, 9) as f64 / 4.0).collect();
+            vector(element, &numbers)
+        };
+        let call = |compiled: &Compiled, entry: &str, args: &[Value]| {
+            compiled.set_limits(limits());
+            compiled.function(&entries::of(entry, index))?.call(args)
+        };
+        let Ok(primal) = call(interpreted, entries::PRIMAL, &input) else {
+            report.too_large += 1;
+            return Ok(());
+        };
+        let results = primal.first().map_or(0, Value::len);
+        let (tangent, cotangent) = (seed(numbers.len()), seed(results));
+        let cases = [Vec::new(), vec![tangent], vec![cotangent]];
+        for (entry, rest) in CASES.into_iter().zip(cases) {
+            let args = [input.to_vec(), rest].concat();
+            let Ok(wanted) = call(interpreted, entry, &args) else { continue };
+            let found = call(native, entry, &args).map_err(|error| Failure::new(PROPERTY, format!("{entry}: {error}")))?;
+            // As text, NaN equals NaN and zero differs from minus zero.
+            let text = |values: &[Value]| values.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
+            let same = if self.strict {
+                text(&found) == text(&wanted)
+            } else {
+                difference(&found, &wanted, &Tolerance::uniform(AGREEMENT)).is_none()
+            };
+            if !same {
+                return Err(Failure::new(PROPERTY, format!("{entry}: {} instead of {}", text(&found), text(&wanted))));
+            }
         }
+        report.active += 1;
+        Ok(())
     }
-    report.active += 1;
-    Ok(())
 }
