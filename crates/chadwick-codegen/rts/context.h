@@ -12,6 +12,7 @@ CW_HOST cw_context *cw_open(void) {
 
 /* Chunks of small blocks: some are kept for the next run. */
 static void cw_reset_chunks(cw_context *ctx) {
+  if (ctx->chunks == NULL) return;
   int64_t chunks = 0;
   while (ctx->chunks != NULL) {
     cw_chunk *chunk = ctx->chunks;
@@ -36,17 +37,24 @@ static void cw_reset_chunks(cw_context *ctx) {
   ctx->nodes_part = 0;
 }
 
-/* Takes back all memory of a run; some of it is kept for the next one. */
+/* Forgets pointers. Where there are none, nothing is written, and the cache of another thread keeps them. */
+static void cw_forget(void **pointers, int64_t count) {
+  uintptr_t any = 0;
+  for (int64_t i = 0; i < count; i++) any |= (uintptr_t)pointers[i];
+  if (any != 0) memset(pointers, 0, (size_t)count * sizeof *pointers);
+}
+
+/* Takes back all memory of a run; some of it is kept for the next one. Of workers that had none, this leaves alone what they write to. */
 CW_HOST void cw_reset(cw_context *ctx) {
   cw_report_live(ctx);
+  ctx->depth = 0;
   for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
-    memset(each->free_nodes, 0, sizeof each->free_nodes);
-    memset(each->free_blocks, 0, sizeof each->free_blocks);
-    memset(each->memo, 0, CW_MEMOS * sizeof *each->memo);
+    cw_forget(each->free_nodes, CW_NODE_CLASSES);
+    cw_forget((void **)each->free_blocks, CW_CLASSES);
+    cw_forget(each->memo, CW_MEMOS);
     cw_reset_chunks(each);
-    each->depth = 0;
-    each->unreported = 0;
-    each->stream_length = 0;
+    if (each->unreported != 0) each->unreported = 0;
+    if (each->stream_length != 0) each->stream_length = 0;
   }
   memset(ctx->memory->free_large, 0, sizeof ctx->memory->free_large);
   int64_t kept = 0;

@@ -83,15 +83,16 @@ typedef struct {
 } cw_memory;
 
 typedef struct cw_context {
-  int64_t fuel;
+  /* What changes all the time, in a cache line of its own: between runs, who runs the program looks at the rest of all contexts. */
+  _Alignas(64) int64_t fuel;
   int64_t depth, max_depth;
   char *stack_limit;
   cw_memory *memory;
-  struct cw_context *next; /* of all contexts of the memory */
   int32_t threads; /* how many may work */
   struct cw_team *team;
   bool parallel; /* whether others run at the same time */
-  uint32_t run; /* changes with the limits of runs */
+  _Alignas(64) uint32_t run; /* changes with the limits of runs */
+  struct cw_context *next; /* of all contexts of the memory */
   int64_t unreported; /* bytes taken that the memory has not been told of */
   struct cw_session *session; /* of forks that this context works in, with what can be stolen from it and what it stole */
   struct cw_deque *deque;

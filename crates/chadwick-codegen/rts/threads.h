@@ -139,7 +139,7 @@ static void cw_brief(cw_worker *worker) {
 static void cw_begin_chunks(cw_worker *worker) {
   if (worker->run != worker->team->run) cw_brief(worker);
   worker->context->depth = worker->team->depth;
-  worker->context->stream_length = 0;
+  if (worker->context->stream_length != 0) worker->context->stream_length = 0;
 }
 
 /* Runs a chunk; false if it failed: the context keeps its error. */
@@ -246,8 +246,9 @@ static void *cw_work(void *data) {
 }
 
 static cw_context *cw_new_context(cw_memory *memory, int32_t memos) {
-  cw_context *ctx = calloc(1, sizeof *ctx);
+  cw_context *ctx = aligned_alloc(_Alignof(cw_context), sizeof *ctx);
   if (ctx == NULL) return NULL;
+  memset(ctx, 0, sizeof *ctx);
   ctx->memos = memos;
   ctx->memo = calloc((size_t)memos + 1, sizeof *ctx->memo);
   if (ctx->memo == NULL) {
