@@ -5,11 +5,11 @@ mod options;
 mod plot;
 mod table;
 
-use chadwick_bench::Result;
 use chadwick_bench::gradbench::tool::{self, Outcome};
 use chadwick_bench::gradbench::workloads::{self, Workload};
 use chadwick_bench::gradbench::{Measured, by_hand, compare};
 use chadwick_bench::reference::{FLAGS, Which};
+use chadwick_bench::{Result, say};
 use options::{Options, Peer};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -19,7 +19,7 @@ use table::{Cell, Pair, Row};
 fn main() -> ExitCode {
     let result = Options::read(std::env::args().skip(1)).and_then(|options| match options.help {
         true => {
-            print!("{}", options::HELP);
+            say!("{}", options::HELP.trim_end());
             Ok(())
         }
         false => run(&options),
@@ -39,12 +39,12 @@ fn run(options: &Options) -> Result<()> {
         return Err("no workload has such a name; --list lists them".into());
     }
     if options.list {
-        workloads.iter().for_each(|workload| println!("{}", workload.name));
+        workloads.iter().for_each(|workload| say!("{}", workload.name));
         return Ok(());
     }
     let directory = std::env::temp_dir().join(format!("chadwick-by-hand-{}", std::process::id()));
     let mut session = Session { options, directory: &directory, problems: 0 };
-    print!("{}", table::head(&options.peers));
+    say!("{}", table::head(&options.peers).trim_end());
     let mut points = Vec::new();
     for workload in workloads {
         let mut input = (workload.input)();
@@ -57,7 +57,7 @@ fn run(options: &Options) -> Result<()> {
             save(directory, &workload, &input)?;
         }
         let row = session.measure(&workload, &input);
-        println!("{}", table::line(&workload.name, &row));
+        say!("{}", table::line(&workload.name, &row));
         let (primal, derivative) = (row.ours.primal.time(), row.ours.derivative.time());
         points.push(plot::Point { module: workload.module, size, primal, derivative });
     }

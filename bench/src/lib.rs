@@ -17,6 +17,16 @@ use std::path::PathBuf;
 
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)*) => {
+        if std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($text)*))).is_err() {
+            std::process::exit(0);
+        }
+    };
+}
+
 /// The folder of this crate.
 pub fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -9,7 +9,7 @@ use chadwick_bench::inputs::Random;
 use chadwick_bench::reference::{self, Reference, Which};
 use chadwick_bench::speedup::Speedup;
 use chadwick_bench::workloads::{self, Workload};
-use chadwick_bench::{Result, difference, flat, home};
+use chadwick_bench::{Result, difference, flat, home, say};
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -205,7 +205,7 @@ fn options() -> Result<Options> {
 
 fn run(options: &Options) -> Result<()> {
     if options.help {
-        print!("{HELP}");
+        say!("{}", HELP.trim_end());
         return Ok(());
     }
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
@@ -215,7 +215,7 @@ fn run(options: &Options) -> Result<()> {
         return Err("no workload has such a name; --list lists them".into());
     }
     if options.list {
-        workloads.iter().for_each(|workload| println!("{}", workload.name));
+        workloads.iter().for_each(|workload| say!("{}", workload.name));
         return Ok(());
     }
     if options.engines {
@@ -238,7 +238,7 @@ fn run(options: &Options) -> Result<()> {
     }
     if options.json {
         let rows: Vec<serde_json::Value> = rows.iter().map(as_json).collect();
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        say!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print_summary(&rows);
         if let Some(threads) = options.threads {
@@ -259,12 +259,12 @@ fn compare_engines(workloads: Vec<Workload>, options: &Options) -> Result<()> {
         rows.push(engines::measure(workload, &all, options.threads, options.seconds)?);
     }
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&comparison::as_json(&all, &rows))?);
+        say!("{}", serde_json::to_string_pretty(&comparison::as_json(&all, &rows))?);
         return Ok(());
     }
-    println!("{}", comparison::summary(&all, &rows));
-    println!("{}", comparison::native_times(&all, &rows));
-    print!("{}", comparison::of_the_thesis(&all, &rows, &engines::lines_of_code));
+    say!("{}", comparison::summary(&all, &rows));
+    say!("{}", comparison::native_times(&all, &rows));
+    say!("{}", comparison::of_the_thesis(&all, &rows, &engines::lines_of_code).trim_end());
     Ok(())
 }
 
@@ -363,10 +363,10 @@ fn print_head(options: &Options) {
     let parallel = options.threads.map_or(String::new(), |n| format!(" {n} threads |"));
     let line = if options.threads.is_some() { " --: |" } else { "" };
     let them = options.peer.name();
-    println!(
+    say!(
         "| program | sizes | {them} ms | ours | ratio |{parallel} {them} gradient ms | ours | ratio |{parallel} {them} MiB | ours |"
     );
-    println!("| --- | --- | --: | --: | --: |{line} --: | --: | --: |{line} --: | --: |");
+    say!("| --- | --- | --: | --: | --: |{line} --: | --: | --: |{line} --: | --: |");
 }
 
 fn print_row(row: &Row) {
@@ -382,7 +382,7 @@ fn print_row(row: &Row) {
     };
     let theirs = row.reference_peak.map_or(String::from("–"), |peak| format!("{peak:.1}"));
     let (primal, gradient) = (part(&row.primal), part(&row.gradient));
-    println!("| {} | {} |{primal}{gradient} {theirs} | {:.1} |", row.workload.name, sizes.join("×"), row.peak);
+    say!("| {} | {} |{primal}{gradient} {theirs} | {:.1} |", row.workload.name, sizes.join("×"), row.peak);
 }
 
 fn print_summary(rows: &[Row]) {
@@ -391,12 +391,12 @@ fn print_summary(rows: &[Row]) {
         let logs = times.iter().map(|times| if times.handed_back() { 0.0 } else { times.ratio().ln() });
         (logs.sum::<f64>() / times.len() as f64).exp()
     };
-    println!();
+    say!("");
     for (what, times) in FUNCTIONS {
         let ratio = |row: &&Row| times(row).ratio();
         let worst = rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         let (most, name) = worst.map_or((0.0, ""), |row| (ratio(&row), row.workload.name));
-        println!("{what}: geometric mean {:.2}, worst {most:.2} ({name})", mean(rows.iter().map(times).collect()));
+        say!("{what}: geometric mean {:.2}, worst {most:.2} ({name})", mean(rows.iter().map(times).collect()));
     }
 }
 
@@ -417,10 +417,8 @@ fn print_speedups(rows: &[Row], threads: usize, them: &str) {
         }
     }
     if !lines.is_empty() {
-        println!(
-            "\n| speed-up on {threads} threads | | {them} | ours | quotient | missed |\n| --- | --- | --: | --: | --: | --- |"
-        );
-        lines.iter().for_each(|line| println!("{line}"));
+        say!("\n| speed-up on {threads} threads | | {them} | ours | quotient | missed |\n| --- | --- | --: | --: | --: | --- |");
+        lines.iter().for_each(|line| say!("{line}"));
     }
 }
 
@@ -432,10 +430,10 @@ fn print_thesis(rows: &[Row]) {
     if of_thesis.is_empty() {
         return;
     }
-    println!("\n| gradient, ns a problem | thesis | ours | C |\n| --- | --: | --: | --: |");
+    say!("\n| gradient, ns a problem | thesis | ours | C |\n| --- | --: | --: | --: |");
     for (row, nanoseconds, problems) in of_thesis {
         let each = |time: Time| time.least * 1e6 / problems as f64;
-        println!(
+        say!(
             "| {} | {nanoseconds} | {:.2} | {:.2} |",
             row.workload.name,
             each(row.gradient.ours.single),
