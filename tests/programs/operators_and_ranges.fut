@@ -49,3 +49,10 @@ entry i = let f = \x y -> (x, y) in 1i32 `f` 2i32
 -- entry: j
 -- input {} output { [2i32,3] }
 entry j = [1,2] |> map (+1) |> (\xs -> xs : [2]i32)
+
+-- Literals say how many elements a range has before its type is known.
+-- ==
+-- entry: k
+-- input {} output { [0i64,1,2,3] [2i32,4,6] [5i64,5,5] }
+def applied 'b (f: b -> b) (x: b): b = f x
+entry k = (applied (\(_: [4]i64) -> 0..<4) (replicate 4 1), map2 (+) (1...3) [1i32, 2, 3], map2 (+) (4..>1) [1i64, 2, 3])

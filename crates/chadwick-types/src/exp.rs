@@ -790,8 +790,11 @@ impl Checker<'_> {
             exp
         };
         let (first, second, last) = (part(first), second.map(&mut part), part(last));
+        // Names are sizes only as 64-bit integers; literals say how many there are whatever their type turns out to be.
         let is_i64 = matches!(self.shallow(&ty), Type::Prim(Prim::I64));
-        let size = if is_i64 { self.range_size(&first, second.as_ref(), end, &last) } else { None };
+        let literals =
+            [Some(&first), second.as_ref(), Some(&last)].into_iter().flatten().all(|part| matches!(part.kind, ExpKind::Int(_)));
+        let size = if is_i64 || literals { self.range_size(&first, second.as_ref(), end, &last) } else { None };
         let ty = Type::array(size.unwrap_or(Size::Unknown), ty);
         let (ty, opened) = self.open_unknown(&ty);
         let kind = ExpKind::Range { first: Box::new(first), second: second.map(Box::new), end, last: Box::new(last) };
