@@ -1,5 +1,6 @@
 //! Operations on whole arrays: views, copies, updates.
 
+use super::checks::count_or_none;
 use super::{Array, Emitter, Uses, Value};
 use crate::ir::*;
 use chadwick_core::{Atom, Binder, Prim, Size, SliceDim, Statement, Type};
@@ -414,9 +415,7 @@ impl Emitter<'_, '_> {
                 Some(before) => before.or(negative),
             });
         }
-        let product = |dims: &[Exp]| dims.iter().cloned().reduce(|a, b| Exp::Runtime("cw_times", vec![a, b]));
-        let differ =
-            Exp::test(Test::NotEqual, product(&array.dims).unwrap_or(Exp::i64(1)), product(&dims).unwrap_or(Exp::i64(1)));
+        let differ = Exp::test(Test::NotEqual, count_or_none(&array.dims), count_or_none(&dims));
         let condition = condition.map_or(differ.clone(), |negative| negative.or(differ));
         self.push(Stm::Fail { condition, kind: FailKind::Reshape, values, site });
         dims.iter().for_each(|dim| self.learn_not_negative(dim));

@@ -38,6 +38,18 @@ impl Emitter<'_, '_> {
         left == right || self.representative(left) == self.representative(right)
     }
 
+    /// Whether arrays of these sizes have as many elements, if those can be counted at all.
+    pub(crate) fn same_count(&self, left: &[Exp], right: &[Exp]) -> bool {
+        let (left, right) = (self.linear_count(left), self.linear_count(right));
+        left.is_some() && left == right
+    }
+
+    /// Fails where an array has more elements than can be counted, and only then: its shapes are known to have as many.
+    pub(crate) fn check_countable(&mut self, dims: &[Exp], others: &[Exp]) {
+        let (condition, site) = (Exp::test(Test::NotEqual, count_or_none(dims), count_or_none(others)), self.site());
+        self.push(Stm::Fail { condition, kind: FailKind::Memory, values: Vec::new(), site });
+    }
+
     pub(crate) fn learn_equal(&mut self, left: &Exp, right: &Exp) {
         let (left, right) = (self.representative(left), self.representative(right));
         match (left, right) {
@@ -211,4 +223,9 @@ impl Emitter<'_, '_> {
             found.iter().zip(wanted).for_each(|(found, wanted)| self.learn_equal(found, wanted));
         }
     }
+}
+
+/// The number of elements; a negative one where there is none.
+pub(super) fn count_or_none(dims: &[Exp]) -> Exp {
+    dims.iter().cloned().reduce(|a, b| Exp::Runtime("cw_times", vec![a, b])).unwrap_or(Exp::i64(1))
 }

@@ -6,7 +6,8 @@
 use super::arrays::scalar_of;
 use super::{Array, Destination, Emitter, Uses, Value};
 use crate::ir::*;
-use chadwick_core::{Atom, Binder, Block, Const, Op, Prim, Size, Type, Var};
+use chadwick_core::visit::op_free_variables;
+use chadwick_core::{Atom, Binder, Block, Const, Op, Prim, Size, Statement, Type, Var};
 
 pub(crate) struct Collector<'p> {
     name: String,
@@ -52,11 +53,19 @@ impl Collector<'_> {
 impl<'p> Emitter<'_, 'p> {
     /// A new array, in its destination if it has one, or in memory that was left to it.
     pub(crate) fn new_array(&mut self, var: Var, name: &str, elem: Elem, dims: Vec<Exp>) -> Array {
-        if let Some(destination) = self.destinations.remove(&var) {
+        // Where the sizes may be others, what is wrong with them shows later, and not here.
+        let destination = self.destinations.remove(&var).filter(|to| match to.reshaped {
+            true => self.same_count(&dims, &to.dims),
+            false => dims.iter().zip(&to.dims).all(|(found, wanted)| self.same_size(found, wanted)),
+        });
+        if let Some(Destination { data, dims: wanted, reshaped }) = destination {
             self.heirs.remove(&var);
-            self.check_shapes(&dims, &destination.dims, FailKind::Irregular);
             self.kept.insert(var);
-            return Array { elem, data: destination.data, owner: Exp::Null, dims: destination.dims, strides: None };
+            if reshaped {
+                self.check_countable(&dims, &wanted);
+            }
+            let dims = if reshaped { dims } else { wanted };
+            return Array { elem, data, owner: Exp::Null, dims, strides: None };
         }
         if let Some(array) = self.rooms.remove(&var).or_else(|| self.inherited(var, &dims)) {
             return array;
@@ -149,17 +158,10 @@ impl<'p> Emitter<'_, 'p> {
             return;
         }
         let Atom::Var(var) = result else { return };
-        let builds = body.statements.iter().any(|statement| {
-            let Some(at) = statement.binders.iter().position(|binder| binder.var == *var) else { return false };
-            match &statement.op {
-                Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. } => true,
-                Op::Loop(the_loop) => at >= the_loop.carry.len() + usize::from(the_loop.counted),
-                _ => false,
-            }
-        });
-        if !builds || self.live.root(*var) != Some(*var) || self.consumed.contains(var) || self.destinations.contains_key(var) {
+        if self.consumed.contains(var) {
             return;
         }
+        let Some((builder, reshaped)) = self.builder(*var, body) else { return };
         let dims = array.dims[*outer..].to_vec();
         let row = dims.iter().cloned().fold(Exp::i64(1), Exp::mul);
         let data = Exp::at(array.data.clone(), position.clone().mul(row));
@@ -167,7 +169,43 @@ impl<'p> Emitter<'_, 'p> {
         if let Exp::Local(local) = data {
             self.rows.insert(local, array.data.clone());
         }
-        self.destinations.insert(*var, Destination { data, dims });
+        self.destinations.insert(builder, Destination { data, dims, reshaped });
+    }
+
+    /// The array that becomes a result of the block, itself or with another shape, if a statement of the block can build it in a place that is
+    /// given; and whether its shape is another.
+    fn builder(&self, var: Var, block: &Block) -> Option<(Var, bool)> {
+        if self.live.root(var) != Some(var) || self.destinations.contains_key(&var) {
+            return None;
+        }
+        let mut found = block.statements.iter().filter_map(|statement| {
+            let at = statement.binders.iter().position(|binder| binder.var == var)?;
+            Some((statement, at))
+        });
+        let (statement, at) = found.next()?;
+        match &statement.op {
+            Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. } => Some((var, false)),
+            Op::Loop(the_loop) => (at >= the_loop.carry.len() + usize::from(the_loop.counted)).then_some((var, false)),
+            Op::If { then, otherwise, .. } => {
+                let builds = |branch: &Block| matches!(branch.results.get(at), Some(Atom::Var(result)) if is_used_once(*result, branch) && self.builder(*result, branch).is_some());
+                (builds(then) && builds(otherwise)).then_some((var, false))
+            }
+            Op::Reshape { array: Atom::Var(array), .. } if is_used_once(*array, block) => {
+                self.builder(*array, block).map(|(builder, _)| (builder, true))
+            }
+            _ => None,
+        }
+    }
+
+    /// Passes the place of a result of branches on to what builds it in each of them.
+    pub(super) fn offer_to_branch(&mut self, destinations: &[Option<Destination>], branch: &Block) {
+        for (destination, result) in destinations.iter().zip(&branch.results) {
+            let (Some(destination), Atom::Var(result)) = (destination, result) else { continue };
+            if let Some((builder, reshaped)) = self.builder(*result, branch) {
+                let reshaped = reshaped || destination.reshaped;
+                self.destinations.insert(builder, Destination { reshaped, ..destination.clone() });
+            }
+        }
     }
 
     /// Writes the next element to its position.
@@ -208,11 +246,10 @@ impl<'p> Emitter<'_, 'p> {
         match &collector.state {
             State::Ready { array, outer } => {
                 let dims = array.dims[*outer..].to_vec();
-                // Built in its place.
-                if row.owner == Exp::Null && row.dims == dims && self.is_in_place(row, array) {
+                self.check_shapes(&row.dims, &dims, FailKind::Irregular);
+                if row.owner == Exp::Null && row.strides.is_none() && self.is_in_place(row, array) {
                     return;
                 }
-                self.check_shapes(&row.dims, &dims, FailKind::Irregular);
                 self.copy_row(collector.elem, array.data.clone(), position, row);
             }
             State::Lazy { owner, data, outer, inner, begun } => {
@@ -315,6 +352,13 @@ impl<'p> Emitter<'_, 'p> {
             .collect();
         Array { elem, data: Exp::Local(data), owner: Exp::Local(owner), dims, strides: None }
     }
+}
+
+/// Whether the block needs the variable in one place only.
+fn is_used_once(var: Var, block: &Block) -> bool {
+    let uses = |statement: &Statement| op_free_variables(&statement.op).contains(&var);
+    let results = block.results.iter().filter(|result| **result == Atom::Var(var)).count();
+    results + block.statements.iter().filter(|statement| uses(statement)).count() == 1
 }
 
 fn is_negative(size: &Size) -> bool {

@@ -126,7 +126,7 @@ impl<'p> Emitter<'_, 'p> {
         let room = self.room_for(joined, elem, &shapes);
         for ((data, (source, dims)), is_offered) in room.parts.iter().zip(sources).zip(offered) {
             if is_offered {
-                self.destinations.insert(source, Destination { data: data.clone(), dims });
+                self.destinations.insert(source, Destination { data: data.clone(), dims, reshaped: false });
             }
         }
         self.joins.insert(joined.var, room);

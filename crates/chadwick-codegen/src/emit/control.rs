@@ -3,7 +3,7 @@
 use super::collect::Collector;
 use super::forms::{Slot, SlotDim, at_entry, slot_value};
 use super::record::Record;
-use super::{Array, Emitter, FrameKind, Handle, Value};
+use super::{Array, Destination, Emitter, FrameKind, Handle, Value};
 use crate::SiteKind;
 use crate::ir::*;
 use crate::liveness::Deaths;
@@ -258,10 +258,13 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     fn conditional(&mut self, binders: &[Binder], condition: &Atom, then: &'p Block, otherwise: &'p Block, deaths: &Deaths) {
-        let mut branches = vec![
-            self.branch(then, at_entry(deaths, 0), |emitter| emitter.learn(condition, true)),
-            self.branch(otherwise, at_entry(deaths, 1), |emitter| emitter.learn(condition, false)),
-        ];
+        let destinations: Vec<Option<Destination>> = binders.iter().map(|binder| self.destinations.remove(&binder.var)).collect();
+        let mut branches = [(then, true), (otherwise, false)].map(|(block, truth)| {
+            self.branch(block, at_entry(deaths, usize::from(!truth)), |emitter| {
+                emitter.learn(condition, truth);
+                emitter.offer_to_branch(&destinations, block);
+            })
+        });
         let condition = self.scalar(condition);
         // Where both sides are a few cheap operations that cannot fail, both are done and one is chosen: loops stay straight.
         let work: usize = branches.iter().flat_map(|branch| &branch.stms).map(speculative_work).sum();
@@ -326,11 +329,19 @@ impl<'p> Emitter<'_, 'p> {
 
     fn join_arrays(&mut self, name: &str, branches: &mut [Branch], arrays: &[Array]) -> Array {
         let first = &arrays[0];
-        let (data, owner) = (self.declare(name, Ty::Data(first.elem)), self.declare(&format!("{name}_owner"), Ty::Owner));
-        for (branch, array) in branches.iter_mut().zip(arrays) {
-            branch.stms.push(Stm::Assign(data, array.data.clone()));
-            branch.stms.push(Stm::Assign(owner, array.owner.clone()));
-        }
+        // All in the place that was given to them.
+        let is_there = arrays.iter().all(|array| array.owner == Exp::Null && array.data == first.data);
+        let (data, owner) = match is_there {
+            true => (first.data.clone(), Exp::Null),
+            false => {
+                let (data, owner) = (self.declare(name, Ty::Data(first.elem)), self.declare(&format!("{name}_owner"), Ty::Owner));
+                for (branch, array) in branches.iter_mut().zip(arrays) {
+                    branch.stms.push(Stm::Assign(data, array.data.clone()));
+                    branch.stms.push(Stm::Assign(owner, array.owner.clone()));
+                }
+                (Exp::Local(data), Exp::Local(owner))
+            }
+        };
         let mut dims = Vec::new();
         for axis in 0..first.dims.len() {
             let all = arrays.iter().map(|array| &array.dims[axis]);
@@ -368,7 +379,7 @@ impl<'p> Emitter<'_, 'p> {
             }
             locals.into_iter().map(Exp::Local).collect()
         });
-        Array { elem: first.elem, data: Exp::Local(data), owner: Exp::Local(owner), dims, strides }
+        Array { elem: first.elem, data, owner, dims, strides }
     }
 
     fn declare(&mut self, name: &str, ty: Ty) -> Local {

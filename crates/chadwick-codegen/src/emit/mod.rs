@@ -67,6 +67,8 @@ pub(crate) enum Handle {
 pub(crate) struct Destination {
     pub data: Exp,
     pub dims: Vec<Exp>,
+    /// Whether the array gets these sizes only later, and may have others of as many elements.
+    pub reshaped: bool,
 }
 
 /// What all functions of a program share.

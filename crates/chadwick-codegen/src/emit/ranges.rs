@@ -50,6 +50,15 @@ impl Linear {
         self.plus(-1, other)
     }
 
+    /// The product, where one of the two is a number.
+    fn times(&self, other: &Linear) -> Option<Linear> {
+        match (self.terms.is_empty(), other.terms.is_empty()) {
+            (true, _) => Linear::default().plus(self.constant, other),
+            (_, true) => Linear::default().plus(other.constant, self),
+            _ => None,
+        }
+    }
+
     fn less_one(&self) -> Option<Linear> {
         self.plus(-1, &Linear { terms: Vec::new(), constant: 1 })
     }
@@ -89,6 +98,21 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
+    /// The number of elements of an array as a sum, where at most one size is no number.
+    pub(super) fn linear_count(&self, dims: &[Exp]) -> Option<Linear> {
+        dims.iter().try_fold(Linear::constant(1)?, |count, dim| count.times(&self.linear_extent(dim)?))
+    }
+
+    /// A size as a sum, though it be zero where that is negative, if it never is.
+    fn linear_extent(&self, dim: &Exp) -> Option<Linear> {
+        let size = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::Clamped(local, size) if *dim == Exp::Local(*local) => Some(size),
+            _ => None,
+        });
+        let sum = size.and_then(|size| self.linear(size)).filter(|sum| self.is_sum_of_sizes(sum));
+        sum.or_else(|| self.linear(dim))
+    }
+
     /// Remembers the sum that a local is, if it cannot overflow: all parts are sizes and counters. Or that it is not negative.
     pub(super) fn note_sum(&mut self, local: Local, op: PrimOp, args: &[Exp]) {
         let (PrimOp::Binary(op, Prim::I64), [left, right]) = (op, args) else { return };
@@ -100,8 +124,7 @@ impl<'p> Emitter<'_, 'p> {
         let sum = match op {
             BinaryOp::Add => left.plus(1, &right),
             BinaryOp::Sub => left.minus(&right),
-            BinaryOp::Mul if left.terms.is_empty() => Linear::default().plus(left.constant, &right),
-            BinaryOp::Mul if right.terms.is_empty() => Linear::default().plus(right.constant, &left),
+            BinaryOp::Mul => left.times(&right),
             _ => None,
         };
         if let Some(sum) = sum.filter(|sum| sum.locals().all(|local| self.not_negative.contains(&local))) {
@@ -162,9 +185,13 @@ impl<'p> Emitter<'_, 'p> {
         self.follows(sum, DEEPEST)
     }
 
-    fn follows(&self, sum: &Linear, depth: usize) -> bool {
+    pub(super) fn is_sum_of_sizes(&self, sum: &Linear) -> bool {
         let is_positive = |(local, factor): &(Local, i64)| *factor > 0 && self.is_not_negative(&Exp::Local(*local));
-        if sum.constant >= 0 && sum.terms.iter().all(is_positive) {
+        sum.constant >= 0 && sum.terms.iter().all(is_positive)
+    }
+
+    fn follows(&self, sum: &Linear, depth: usize) -> bool {
+        if self.is_sum_of_sizes(sum) {
             return true;
         }
         if depth == 0 {

@@ -90,7 +90,7 @@ impl<'p> Emitter<'_, 'p> {
             if let Exp::Local(local) = data {
                 self.rows.insert(local, record.array.data.clone());
             }
-            self.destinations.insert(record.next, Destination { data: data.clone(), dims });
+            self.destinations.insert(record.next, Destination { data: data.clone(), dims, reshaped: false });
             rows.push(record.row(data));
         }
         rows
