@@ -58,3 +58,20 @@ entry derived [n] (xs: [n]f64) =
   let f xs = flatten (map (\x -> [x * x, 1, x]) xs)
   let rows (xs: [n]f64) = tabulate 3 (\i -> if i == 0 then map (* 2) xs else if i == 1 then xs else map (\x -> x * x) xs)
   in (jacfwd f xs, vjp (\xs -> map f64.sum (transpose (rows xs))) xs (replicate n 1) |> map2 (\x g -> x + g) (map (const 1) xs))
+
+-- Rows that are changed before they are done.
+-- ==
+-- entry: changed
+-- input { 2i64 [1.0, 2.0, 3.0] [2i64, 0, 2] }
+-- output { [[2.0, 0.0, 3.0], [2.0, 1.0, 3.0]] [[2.0, 0.0, 4.0], [3.0, 1.0, 5.0]] [[4.0, 0.0, 6.0], [4.0, 1.0, 6.0]] [[0.0, 0.0, 3.0], [4.0, 4.0, 8.0]] }
+entry changed [n] (k: i64) (xs: [n]f64) (is: [n]i64) =
+  (tabulate k (\i -> scatter (replicate n (f64.i64 i)) is xs),
+   tabulate k (\i -> reduce_by_index (replicate n (f64.i64 i)) (+) 0 is xs),
+   tabulate k (\i -> let ys = scatter (replicate n (f64.i64 i)) is xs in scatter ys is (map (* 2) (map (\j -> ys[j]) is))),
+   tabulate k (\i -> if i == 0 then scatter (replicate n 0) [i + 2] [3] else map2 (+) xs (scatter (map (\_ -> 3) xs) [1, 2] [2, 5])))
+
+-- ==
+-- entry: gathered
+-- input { [1.0, 2.0] [1i64, 0, 1] } output { [[0.0, 12.0], [3.0, 72.0]] }
+entry gathered [n][m] (xs: [n]f64) (is: [m]i64) =
+  tabulate n (\k -> vjp (\xs -> map (\i -> xs[i] ** 3) is) xs (tabulate m (\j -> if j == k then 1 else f64.i64 k * 3)))

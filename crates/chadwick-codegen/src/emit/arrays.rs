@@ -315,15 +315,16 @@ impl Emitter<'_, '_> {
         self.set(binder.var, value);
     }
 
-    /// The array, writable: its own block, row-major.
+    /// The array, writable: its own block, or its place in an array under construction, row-major.
     pub(crate) fn make_unique(&mut self, name: &str, atom: &Atom, uses: &mut Uses) -> Array {
         let array = self.array(atom);
         if array.elem == Elem::Unit {
             return array;
         }
         if array.strides.is_some() || !self.takes_over(atom, uses) {
+            let is_own_row = matches!(atom, Atom::Var(var) if self.is_own_row(&array) && self.is_last_use(*var, uses));
             self.pass_by(atom, uses);
-            return self.compact(&array);
+            return if is_own_row { array } else { self.compact(&array) };
         }
         let _ = self.take(atom, uses);
         self.make_writable(name, array)

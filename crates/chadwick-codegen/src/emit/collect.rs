@@ -187,21 +187,29 @@ impl<'p> Emitter<'_, 'p> {
             Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. } => Some((var, false)),
             Op::Loop(the_loop) => (at >= the_loop.carry.len() + usize::from(the_loop.counted)).then_some((var, false)),
             Op::If { then, otherwise, .. } => {
-                let builds = |branch: &Block| matches!(branch.results.get(at), Some(Atom::Var(result)) if is_used_once(*result, branch) && self.builder(*result, branch).is_some());
+                let builds =
+                    |branch: &Block| branch.results.get(at).is_some_and(|result| self.builder_of(result, branch).is_some());
                 (builds(then) && builds(otherwise)).then_some((var, false))
             }
-            Op::Reshape { array: Atom::Var(array), .. } if is_used_once(*array, block) => {
-                self.builder(*array, block).map(|(builder, _)| (builder, true))
+            Op::Reshape { array, .. } => self.builder_of(array, block).map(|(builder, _)| (builder, true)),
+            Op::WithAccumulators { init: changed, .. } | Op::Hist { dest: changed, .. } | Op::Scatter { dest: changed, .. } => {
+                self.builder_of(changed.get(at)?, block)
             }
             _ => None,
         }
     }
 
+    /// The same for an array that the block needs only to make another of it.
+    fn builder_of(&self, array: &Atom, block: &Block) -> Option<(Var, bool)> {
+        let Atom::Var(array) = array else { return None };
+        if is_used_once(*array, block) { self.builder(*array, block) } else { None }
+    }
+
     /// Passes the place of a result of branches on to what builds it in each of them.
     pub(super) fn offer_to_branch(&mut self, destinations: &[Option<Destination>], branch: &Block) {
         for (destination, result) in destinations.iter().zip(&branch.results) {
-            let (Some(destination), Atom::Var(result)) = (destination, result) else { continue };
-            if let Some((builder, reshaped)) = self.builder(*result, branch) {
+            let Some(destination) = destination else { continue };
+            if let Some((builder, reshaped)) = self.builder_of(result, branch) {
                 let reshaped = reshaped || destination.reshaped;
                 self.destinations.insert(builder, Destination { reshaped, ..destination.clone() });
             }
@@ -247,7 +255,7 @@ impl<'p> Emitter<'_, 'p> {
             State::Ready { array, outer } => {
                 let dims = array.dims[*outer..].to_vec();
                 self.check_shapes(&row.dims, &dims, FailKind::Irregular);
-                if row.owner == Exp::Null && row.strides.is_none() && self.is_in_place(row, array) {
+                if self.is_own_row(row) && self.is_in_place(row, array) {
                     return;
                 }
                 self.copy_row(collector.elem, array.data.clone(), position, row);
@@ -298,6 +306,12 @@ impl<'p> Emitter<'_, 'p> {
         self.check_shapes(&row.dims, &wanted, FailKind::Irregular);
         let later = self.close_branch();
         self.push(Stm::If { condition: Exp::Local(begun), then: later, otherwise: first });
+    }
+
+    /// Whether this is a row of an array under construction, which nobody else sees.
+    pub(super) fn is_own_row(&self, array: &Array) -> bool {
+        let is_row = matches!(&array.data, Exp::Local(data) if self.rows.contains_key(data));
+        is_row && array.owner == Exp::Null && array.strides.is_none()
     }
 
     fn is_in_place(&self, row: &Array, whole: &Array) -> bool {

@@ -589,11 +589,13 @@ impl<'p> Emitter<'_, 'p> {
     /// Whether taking the atom would take the reference of its owner.
     pub(crate) fn takes_over(&self, atom: &Atom, uses: &Uses) -> bool {
         let Atom::Var(var) = atom else { return false };
-        let Some(root) = self.live.root(*var) else { return false };
-        !self.live.is_part(*var)
-            && !self.kept.contains(&root)
-            && uses.dying.contains(&root)
-            && uses.counts.get(&root).copied().unwrap_or(0) == 1
+        self.live.root(*var).is_some_and(|root| !self.kept.contains(&root)) && self.is_last_use(*var, uses)
+    }
+
+    /// Whether nobody else needs what the variable shows, all of which it shows.
+    pub(crate) fn is_last_use(&self, var: Var, uses: &Uses) -> bool {
+        let Some(root) = self.live.root(var) else { return false };
+        !self.live.is_part(var) && uses.dying.contains(&root) && uses.counts.get(&root).copied().unwrap_or(0) == 1
     }
 
     /// The value with a reference of its own.
