@@ -118,6 +118,9 @@ entry claim (x: i64) = assert (x > 0) (x + 1)
 entry slice (xs: []i64) (i: i64) = xs[i:]
 entry write (xs: []i64) (i: i64) = copy xs with [i] = 1
 entry together [n][m] (xs: [n]i64) (ys: [m]i64) = map2 (+) xs (ys :> [n]i64)
+entry chosen [n] (xs: [n]i64) (k: i64) = map (\\i -> if i == k then xs else (filter (> i) xs :> [n]i64)) (iota 3)
+entry promised [n] (xs: [n]i64) = map (\\i -> (iota (if i >= 0 then n - 1 else 4) :> [n]i64)) (iota 3)
+entry filtered [n] (xs: [n]i64) = map (\\i -> (filter (> i) xs :> [n]i64)) (iota 3)
 entry reshape [n] (xs: [n]i64) (k: i64) = map i64.sum (unflatten (xs :> [k * 2]i64))
 entry ragged (n: i64) = map (\\i -> map (+ i) (iota i)) (iota n) |> map length";
     let ragged_is_refused = Program::from_source(source).is_err();
@@ -136,6 +139,9 @@ entry ragged (n: i64) = map (\\i -> map (+ i) (iota i)) (iota n) |> map length";
         ("write", vec![xs(), 3i64.into()]),
         ("together", vec![xs(), vec![1i64].into()]),
         ("reshape", vec![xs(), 1i64.into()]),
+        ("chosen", vec![xs(), 0i64.into()]),
+        ("promised", vec![xs()]),
+        ("filtered", vec![xs()]),
     ];
     for (entry, args) in cases {
         let wanted = interpreted.function(entry).and_then(|function| function.call(&args)).expect_err(entry);

@@ -283,6 +283,9 @@ impl<'p> Emitter<'_, 'p> {
                 }
                 self.statements(body);
                 let mut uses = self.result_uses(body);
+                // An element that does not fit is wrong where it comes from.
+                let outer_span = self.span;
+                self.span = body.statements.last().map_or(outer_span, |last| last.span);
                 for (number, result) in with_values.iter().zip(&body.results) {
                     if let Value::Scalar(exp) = self.value(result) {
                         self.forwards.insert(member.binders[*number].var, (indices.to_vec(), exp));
@@ -291,6 +294,7 @@ impl<'p> Emitter<'_, 'p> {
                         self.collect_element(collector, position, result, &mut uses);
                     }
                 }
+                self.span = outer_span;
                 self.end_block(body);
                 mark
             }
