@@ -240,7 +240,7 @@ fn native_code_agrees_with_the_interpreter_bit_for_bit() {
 
 #[test]
 fn fast_native_code_agrees_with_the_interpreter() {
-    let (half, way) = (programs(48) / 2, native::Way { engine: Engine::ChadFast, threads: 2, strict: false });
+    let (half, way) = (programs(24) / 2, native::Way { engine: Engine::ChadFast, threads: 2, strict: false });
     for element in [Element::F64, Element::I64] {
         check_programs_together(element, half, &|programs, report| way.agrees(programs, element, report));
     }
