@@ -13,18 +13,28 @@ pub mod speedup;
 pub mod workloads;
 
 use chadwick::values::Value;
+use std::fmt;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
+/// Writes a line to standard output, like `println!`, but see [`write_line`].
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {
-        if std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($text)*))).is_err() {
-            std::process::exit(0);
-        }
+        $crate::write_line(format_args!($($text)*))
     };
+}
+
+/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
+pub fn write_line(text: fmt::Arguments<'_>) {
+    let Err(error) = writeln!(std::io::stdout(), "{text}") else { return };
+    if error.kind() == ErrorKind::BrokenPipe {
+        std::process::exit(0);
+    }
+    eprintln!("error: standard output: {error}");
+    std::process::exit(1);
 }
 
 /// The folder of this crate.

@@ -178,11 +178,10 @@ impl<'p> Emitter<'_, 'p> {
         if self.live.root(var) != Some(var) || self.destinations.contains_key(&var) {
             return None;
         }
-        let mut found = block.statements.iter().filter_map(|statement| {
+        let (statement, at) = block.statements.iter().find_map(|statement| {
             let at = statement.binders.iter().position(|binder| binder.var == var)?;
             Some((statement, at))
-        });
-        let (statement, at) = found.next()?;
+        })?;
         match &statement.op {
             Op::Build { .. } | Op::Concat { .. } | Op::ArrayLiteral { .. } | Op::Scan { .. } => Some((var, false)),
             Op::Loop(the_loop) => (at >= the_loop.carry.len() + usize::from(the_loop.counted)).then_some((var, false)),
