@@ -15,7 +15,6 @@ mod results;
 mod supervise;
 mod testing;
 
-use clap::Parser;
 use options::{Command, Options};
 use std::process::ExitCode;
 
@@ -32,7 +31,7 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = Options::read();
     panics::install();
     match run(options.command) {
         Exit::Success => ExitCode::SUCCESS,

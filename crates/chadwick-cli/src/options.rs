@@ -1,7 +1,10 @@
 //! The command line as data.
 
 use chadwick::compile::{Engine, Stage};
+use chadwick::values::text;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +16,20 @@ use std::time::Duration;
 pub struct Options {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Options {
+    /// What the command line says. What is a value is no option, though it starts with `-`: a space in front of `-3i32` tells them apart.
+    pub fn read() -> Self {
+        let is_value = |argument: &str| {
+            argument.starts_with('-') && text::parse_values(argument.as_bytes()).is_ok_and(|values| values.len() == 1)
+        };
+        let told_apart = |argument: OsString| match argument.to_str() {
+            Some(argument) if is_value(argument) => OsString::from(format!(" {argument}")),
+            _ => argument,
+        };
+        Options::parse_from(std::env::args_os().map(told_apart))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -548,7 +565,7 @@ pub struct TestOptions {
 pub struct CallOptions {
     pub file: PathBuf,
     /// The entry point [default: main, or the only one], then its arguments: VALUE, NAME=VALUE or @FILE
-    #[arg(value_name = "[ENTRY] ARGS", allow_negative_numbers = true)]
+    #[arg(value_name = "[ENTRY] ARGS", value_parser = word)]
     pub words: Vec<String>,
     /// Read all arguments from this file; `-` is standard input
     #[arg(long, short, value_name = "FILE")]
@@ -660,6 +677,10 @@ fn engine(name: &str) -> Result<String, String> {
         Some(_) => Ok(name.to_owned()),
         None => Err(format!("the engines are {}", Engine::names())),
     }
+}
+
+fn word(text: &str) -> Result<String, Infallible> {
+    Ok(text.trim_start().to_owned())
 }
 
 fn prefix(text: &str) -> Result<String, String> {

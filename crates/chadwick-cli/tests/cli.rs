@@ -104,6 +104,9 @@ fn run_takes_values_in_order_or_by_name() {
     run(&["run", &dot, "dot", "[1, 2]", "[3.0, 4.5]"]).prints("12.0f64\n");
     run(&["run", &dot, "dot", "y=[3, 4]", "x=[1, 0]"]).prints("3.0f64\n");
     run(&["run", &dot, "scale", "-2", "[1, 2]"]).prints("[-2.0f64, -4.0f64]\n-2.0f64\n");
+    run(&["run", &dot, "scale", "-2f64", "[1, 2]", "--json"]).prints("[[-2.0,-4.0],-2.0]\n");
+    run(&["run", &dot, "scale", "-f64.inf", "[1, 2]"]).prints("[-f64.inf, -f64.inf]\n-f64.inf\n");
+    run(&["run", &dot, "scale", "--", "-2e0f64", "[1, 2]"]).prints("[-2.0f64, -4.0f64]\n-2.0f64\n");
     run(&["run", &dot, "scale", "2", "[1, 2]", "--json"]).prints("[[2.0,4.0],2.0]\n");
     run(&["run", &dot, "halve", "1", "--json"]).prints("0.5\n");
     run_with_input(&["run", &dot, "dot"], b"[1.0] -- a comment\n[2.0]").prints("2.0f64\n");
