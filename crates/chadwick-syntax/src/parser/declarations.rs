@@ -138,11 +138,7 @@ impl Parser<'_> {
     pub(super) fn value_binding(&mut self, is_entry: bool) -> ValueBinding {
         let start = self.here();
         if self.at_operator_binder() {
-            self.advance();
-            let token = self.advance();
-            let name = self.token_ident(token);
-            self.advance();
-            self.forbid_short_circuit_operator(&name);
+            let name = self.operator_binder();
             return self.prefix_definition(start, name, is_entry);
         }
         if !self.infix_definition_at(1) && self.at_binder_name() {
@@ -170,6 +166,16 @@ impl Parser<'_> {
         self.at(TokenKind::LeftParen)
             && self.peek_at(1).kind == TokenKind::Symbol
             && self.peek_at(2).kind == TokenKind::RightParen
+    }
+
+    /// The name inside of it.
+    pub(super) fn operator_binder(&mut self) -> Ident {
+        self.advance();
+        let token = self.advance();
+        let name = self.token_ident(token);
+        self.advance();
+        self.forbid_short_circuit_operator(&name);
+        name
     }
 
     /// An operator so far ahead makes the definition infix, unless it is an `=` glued to something.

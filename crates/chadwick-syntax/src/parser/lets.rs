@@ -54,7 +54,8 @@ impl Parser<'_> {
         if first.kind == TokenKind::Name && !second.spaced && matches!(second.kind, TokenKind::LeftBracket | TokenKind::Dot) {
             return self.update_binding();
         }
-        if self.at_operator_binder() || self.at_local_function() {
+        let is_value = matches!(self.peek_at(3).kind, TokenKind::Equals | TokenKind::Colon);
+        if self.at_operator_binder() && !is_value || self.at_local_function() {
             return LetBinding::Function(self.value_binding(false));
         }
         let start = self.here();

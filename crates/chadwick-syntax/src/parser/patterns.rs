@@ -117,6 +117,7 @@ impl Parser<'_> {
                 PatternKind::Literal(Literal::Bool(keyword == Keyword::True))
             }
             TokenKind::Constructor => PatternKind::Constructor(self.constructor_name(), Vec::new()),
+            TokenKind::LeftParen if self.at_operator_binder() => PatternKind::Name(self.operator_binder().name),
             TokenKind::LeftParen => return self.parenthesised_pattern(),
             TokenKind::LeftBrace => self.record_pattern(),
             TokenKind::Symbol if self.at_negative_literal() => {
