@@ -540,8 +540,10 @@ impl Flow<'_, '_> {
             });
             after.extend(std::mem::take(&mut self.consumed));
         }
+        // What a branch consumed has no other name any more: what another branch gives of it is all that is left.
+        let gone = after.keys().copied().collect();
         self.consumed = after;
-        result.unwrap_or_else(Aliases::none)
+        result.unwrap_or_else(Aliases::none).without(&gone)
     }
 
     fn loop_exp(&mut self, parts: &crate::tree::Loop, span: Span) -> Aliases {
