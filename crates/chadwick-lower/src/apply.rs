@@ -71,8 +71,8 @@ impl Lowerer<'_> {
     fn arity(&self, code: &Code) -> usize {
         let params = match code {
             Code::Lambda(lambda, _) => lambda.params.len(),
-            Code::Definition(definition, ..) => definition_arity(definition),
-            Code::Local(local, ..) => definition_arity(&local.definition),
+            Code::Definition(definition, _, sizes) => arity_with_sizes(definition, sizes),
+            Code::Local(local, _, sizes) => arity_with_sizes(&local.definition, sizes),
         };
         params.max(1)
     }
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
         ty: LType,
         span: Span,
     ) -> Value {
-        if definition_arity(&definition) == 0 {
+        if arity_with_sizes(&definition, &sizes) == 0 {
             return self.call_definition(&definition, types, sizes, Vec::new(), span);
         }
         Value::Function(Rc::new(KnownFunction { code: Code::Definition(definition, types, sizes), applied: Vec::new(), ty }))
@@ -125,6 +125,11 @@ impl Lowerer<'_> {
             DefinitionBody::Function(function) => function,
         };
         let sizes = self.complete_sizes(definition, &types, sizes, &args, span);
+        let (args, more) = args_and_more(args, function.params.len());
+        if !more.is_empty() {
+            let function = self.call_definition(definition, types, sizes, args, span);
+            return self.apply(function, more, span);
+        }
         let marked = definition.attributes.iter().any(|attribute| attribute.name == "inline");
         let inline = (marked || alias_of(definition).is_some()) && !self.inlining.contains(&definition.id);
         if inline {
@@ -161,6 +166,11 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Value {
         let sizes = self.complete_sizes(&local.definition, &types, sizes, &args, span);
+        let (args, more) = args_and_more(args, definition_arity(&local.definition));
+        if !more.is_empty() {
+            let function = self.call_local(local, types, sizes, args, span);
+            return self.apply(function, more, span);
+        }
         let captured = self.captures(local);
         let context = Context { around: (*local.env.types).clone(), captured, local: Some(local.clone()) };
         let definition = local.definition.clone();
@@ -434,6 +444,39 @@ fn definition_arity(definition: &Definition) -> usize {
         DefinitionBody::Function(function) => function.params.len(),
         DefinitionBody::Intrinsic(_) => arrow_count(&definition.scheme.ty),
     }
+}
+
+/// How many arguments a definition takes before it runs, given its sizes: those of its parameters, and those that sizes are read from. `def sum = reduce (+) 0`
+/// has no parameter, and its size is that of the array it will be given.
+fn arity_with_sizes(definition: &Definition, sizes: &[Atom]) -> usize {
+    let params = definition_arity(definition);
+    let all = definition.scheme.sizes.iter().zip(sizes);
+    let mut unknown: Vec<VarId> = all.filter(|(_, size)| **size == UNKNOWN).map(|((id, _), _)| *id).collect();
+    let (mut ty, mut count, mut last) = (&definition.scheme.ty, 0, 0);
+    while let ty::Type::Arrow(arrow) = ty {
+        let before = unknown.len();
+        unknown.retain(|id| !shows_size(&arrow.from, *id));
+        count += 1;
+        if unknown.len() < before {
+            last = count;
+        }
+        ty = &arrow.to.ty;
+    }
+    params.max(last)
+}
+
+/// Whether a size is that of an array in values of a type.
+fn shows_size(ty: &ty::Type, id: VarId) -> bool {
+    match ty {
+        ty::Type::Array(size, element) => matches!(size, ty::Size::Name(name, _) if *name == id) || shows_size(element, id),
+        ty::Type::Record(fields) => fields.iter().any(|(_, field)| shows_size(field, id)),
+        _ => false,
+    }
+}
+
+fn args_and_more(mut args: Vec<Value>, params: usize) -> (Vec<Value>, Vec<Value>) {
+    let more = args.split_off(params.min(args.len()));
+    (args, more)
 }
 
 fn arrow_count(ty: &ty::Type) -> usize {
