@@ -18,6 +18,7 @@ mod own_places;
 mod parallel;
 mod schedule;
 mod tiles;
+mod views;
 
 pub use c::special_operation;
 
@@ -89,6 +90,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     }
     columns::exchange(&mut program);
     schedule::schedule(&mut program, config.strict);
+    views::part(&mut program);
     let program = &program;
     let liveness: Vec<Liveness> = program.functions.iter().map(Liveness::of).collect();
     let owned = borrow::owned_parameters(program, &liveness);

@@ -58,3 +58,36 @@ fn a_watched_program_gives_the_same_bits() {
         assert!(profiled.steps.iter().any(|(name, _)| name == "C compiler"));
     }
 }
+
+const CHANGES: &str = "
+entry down [m] (x: [m][10]f64): f64 = let a = loop a = copy x for i < m - 1 do a with [i + 1] = copy a[i] in a[m - 1, 0]
+entry sinking [m] (x: [m][10]f64): f64 =
+  let a = loop a = copy x for i < m - 1 do
+    let (upper, lower) = (copy a[i], copy a[i + 1])
+    in (a with [i] = lower) with [i + 1] = upper
+  in a[m - 1, 0]
+entry ranges [m] (x: [m][10]f64): f64 =
+  f64.sum (flatten (loop a = copy x for i < m - 2 do a with [i:i + 2] = [x[i], map (* 2) x[i]]))
+";
+
+/// A part that is used behind a change of its array is copied, and not the array: what is allocated is in proportion to the steps.
+#[test]
+fn changes_of_arrays_copy_parts_and_not_the_array() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    for (entry, gradient) in
+        [("down", false), ("sinking", false), ("ranges", false), ("down", true), ("sinking", true), ("ranges", true)]
+    {
+        let options = NativeOptions { strict: false, quick: true, threads: 1 };
+        let request = Request { entry: entry.to_owned(), gradient, wrt: Vec::new(), options };
+        let allocated = |rows: usize| {
+            let profiled = profile::compile(Path::new("program.fut"), CHANGES, &FileLoader, &request).expect("a profile");
+            let x = Value::new([rows, 10], vec![0.5; 10 * rows]).expect("a matrix");
+            profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
+            profiled.profile().expect("a profile").allocated_bytes
+        };
+        let (few, many) = (allocated(200), allocated(400));
+        assert!(many < 3 * few, "{entry}, gradient {gradient}: {few} and {many} bytes");
+    }
+}
