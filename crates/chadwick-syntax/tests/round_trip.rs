@@ -63,3 +63,9 @@ fn conformance_programs_survive_printing() {
         assert_round_trip(&text);
     }
 }
+
+#[test]
+fn operators_that_are_bound_survive_printing() {
+    assert_round_trip("def f ((<=): t -> t -> bool) (x, (+)) = let (*) = (+) let (-): t -> t = x in \\(/) -> x * x / x\n");
+    assert_round_trip("def (+) a b = match a case ((-), b) -> b - b\n");
+}

@@ -452,3 +452,24 @@ fn matrices_in_a_row_are_one_matrix() {
         assert_eq!(text.contains("for (") || text.contains("_chunk"), has_loop, "{body}: {text}");
     }
 }
+
+/// The least of sums that go side by side, and where it is: asked for all of them at once, as few of them change it.
+#[test]
+fn the_place_of_the_least_sum_is_looked_for_only_where_it_changes() {
+    let program = source(
+        "def distance [d] (a: [d]f64) (b: [d]f64): f64 = f64.sum (map2 (\\x y -> (x - y) ** 2) a b)
+def cost [n][k][d] (points: [n][d]f64) (centres: [k][d]f64): f64 =
+  f64.sum (map (\\p -> f64.minimum (map (distance p) centres)) points)
+entry f [n][k][d] (points: [n][d]f64) (centres: [k][d]f64): [k][d]f64 = grad (cost points) centres",
+    );
+    let program = program.with_engine(Engine::ChadFast).expect("derivatives as Core");
+    assert!(own_text(&program).contains("_changes |= "), "{}", own_text(&program));
+    for centres in [1, 3, 8, 31, 32, 100] {
+        agrees(&program, "f", &[matrix(23, 3, 5), matrix(centres, 3, 7)]);
+        // All the same: the first of them counts.
+        agrees(&program, "f", &[matrix(5, 3, 5), Value::new([centres, 3], vec![0.25; 3 * centres]).expect("a matrix")]);
+        let mut odd = vec![f64::NAN; 3 * centres];
+        odd[3 * centres - 3..].fill(0.5);
+        agrees(&program, "f", &[matrix(5, 3, 5), Value::new([centres, 3], odd).expect("a matrix")]);
+    }
+}

@@ -6,7 +6,7 @@ use crate::ir::*;
 
 /// The sizes of groups, the first that fits; the rest goes one by one.
 const GROUPS: [usize; 2] = [16, 4];
-const GROUPS_OF_SUMS: [usize; 3] = [16, 8, 4];
+const GROUPS_OF_SUMS: [usize; 4] = [32, 16, 8, 4];
 /// Bodies with more statements than this have groups of one size only.
 const LONG: usize = 200;
 
@@ -29,6 +29,7 @@ impl Printer<'_> {
         let tick = format!("if (cw_tick(ctx)) {}", self.failure(lanes.site, "CW_DEADLINE"));
         let groups = match () {
             () if body.len() + within.len() > LONG => &GROUPS[..1],
+            () if lanes.sums && lanes.behind == Behind::InOrder && staying(&after).is_none() => &GROUPS_OF_SUMS[1..],
             () if lanes.sums => &GROUPS_OF_SUMS[..],
             () => &GROUPS[..],
         };
@@ -52,7 +53,10 @@ impl Printer<'_> {
             self.group(*group, index, &at, &within, &at_once);
             self.indent -= 1;
             self.line("}");
-            self.group(*group, index, &at, &after, &lanes.behind);
+            match staying(&after) {
+                Some(staying) if lanes.behind == Behind::InOrder => self.changes(*group, index, &at, &after, &staying),
+                _ => self.group(*group, index, &at, &after, &lanes.behind),
+            }
             self.in_lanes.clear();
             for (local, name) in names {
                 self.names[local.0 as usize] = name;
@@ -65,6 +69,29 @@ impl Printer<'_> {
         self.indent += 1;
         self.line(&tick);
         self.stms(body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// Statements in order for the lanes of a group, if they change anything: that is asked for all lanes at once.
+    fn changes(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], staying: &Staying) {
+        let changes = format!("{}_changes", self.name(index));
+        self.line(&format!("int64_t {changes} = 0;"));
+        self.line(&format!("#pragma omp simd reduction(|:{changes})"));
+        self.line(&format!("for (int64_t lane = 0; lane < {lanes}; lane++) {{"));
+        self.indent += 1;
+        let declaration = self.declare(index);
+        self.line(&format!("{declaration} = {at} + lane;"));
+        self.stms(&staying.values);
+        for (condition, stays_if) in &staying.conditions {
+            let (condition, sign) = (self.exp(condition), if *stays_if { "!" } else { "" });
+            self.line(&format!("{changes} |= {sign}{condition};"));
+        }
+        self.indent -= 1;
+        self.line("}");
+        self.line(&format!("if ({changes}) {{"));
+        self.indent += 1;
+        self.group(lanes, index, at, stms, &Behind::InOrder);
         self.indent -= 1;
         self.line("}");
     }
@@ -101,5 +128,46 @@ fn crossing(before: &[Stm], within: &[Stm], after: &[Stm]) -> Vec<Local> {
             }
         }
     }
+    found
+}
+
+/// When statements change nothing outside of themselves: values, and conditions on them, each with what it must be.
+struct Staying {
+    values: Vec<Stm>,
+    conditions: Vec<(Exp, bool)>,
+}
+
+/// Of statements each of whose assignments keeps the old value or takes another one: when all keep it. If that is so for all lanes by the values from
+/// before the first of them, it is so for all of them in order.
+fn staying(stms: &[Stm]) -> Option<Staying> {
+    let split = stms.iter().position(|stm| matches!(stm, Stm::Assign(..)))?;
+    let (values, assignments) = stms.split_at(split);
+    let value = |wanted: Local| {
+        values.iter().find_map(|stm| match stm {
+            Stm::Let(local, exp) if *local == wanted => Some(exp),
+            _ => None,
+        })
+    };
+    let mut conditions = Vec::new();
+    for stm in assignments {
+        let Stm::Assign(total, Exp::Local(new)) = stm else { return None };
+        let Some(Exp::Select(condition, yes, no)) = value(*new) else { return None };
+        let is_old = |exp: &Exp| matches!(exp, Exp::Local(local) if value(*local) == Some(&Exp::Local(*total)));
+        let stays_if = is_old(yes);
+        if !stays_if && !is_old(no) {
+            return None;
+        }
+        conditions.push(((**condition).clone(), stays_if));
+    }
+    conditions.dedup();
+    // What is read may depend on what was chosen so far.
+    let is_plain = |stm: &Stm| matches!(stm, Stm::Let(_, exp) if !loads(exp)) || matches!(stm, Stm::Comment(_));
+    let values: Vec<Stm> = values.iter().filter(|stm| !matches!(stm, Stm::Comment(_))).cloned().collect();
+    values.iter().all(is_plain).then_some(Staying { values, conditions })
+}
+
+fn loads(exp: &Exp) -> bool {
+    let mut found = matches!(exp, Exp::Load(..) | Exp::Deref(_));
+    exp.for_each_child(&mut |child| found |= loads(child));
     found
 }

@@ -87,9 +87,13 @@ impl Printer {
         self.text(name.to_string());
     }
 
-    /// A name where it is bound: operators in parentheses.
     fn binder(&mut self, name: &Ident) {
-        self.text(if is_symbolic(&name.name) { format!("({})", name.name) } else { name.name.to_string() });
+        self.bound_name(&name.name);
+    }
+
+    /// A name where it is bound: operators in parentheses.
+    fn bound_name(&mut self, name: &str) {
+        self.text(if is_symbolic(name) { format!("({name})") } else { name.to_owned() });
     }
 
     /// An operator between its operands.

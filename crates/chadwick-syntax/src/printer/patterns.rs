@@ -11,7 +11,7 @@ impl Printer {
 
     fn pattern_here(&mut self, pattern: &Pattern) {
         match &pattern.kind {
-            PatternKind::Name(name) => self.text(name.as_str()),
+            PatternKind::Name(name) => self.bound_name(name),
             PatternKind::Wildcard | PatternKind::Error => self.text("_"),
             PatternKind::Literal(literal) => self.literal(literal),
             PatternKind::NegativeLiteral(literal) => self.text(format!("-{}", literal_text(literal))),
