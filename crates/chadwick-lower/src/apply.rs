@@ -208,11 +208,11 @@ impl Lowerer<'_> {
                 if size != UNKNOWN {
                     return size;
                 }
-                let place = found.iter().find_map(|(size, atom, axis)| match size {
+                let mut places = found.iter().filter_map(|(size, atom, axis)| match size {
                     ty::Size::Name(name, _) if name == id => Some((atom.clone(), *axis)),
                     _ => None,
                 });
-                let Some((atom, axis)) = place else {
+                let Some((atom, axis)) = places.next() else {
                     // Without arguments there may still be some to come.
                     if args.is_empty() {
                         return UNKNOWN;
@@ -221,7 +221,15 @@ impl Lowerer<'_> {
                     self.error("E0301", span, message, "annotate an argument or the result with its size");
                     return UNKNOWN;
                 };
-                self.dim(atom, axis, span)
+                // The others have not been compared with it. What is inside an empty array may have any size.
+                let others: Vec<(Atom, usize)> = places.filter(|(_, axis)| *axis == 0).collect();
+                let size = self.dim(atom, axis, span);
+                for (other, axis) in others {
+                    let other = self.dim(other, axis, span);
+                    let text = format!("size mismatch in a call of {}: expected {name}", definition.name);
+                    self.require_equal(size.clone(), other, &text, &format!("found {name}"), span);
+                }
+                size
             })
             .collect()
     }
@@ -451,13 +459,11 @@ fn definition_arity(definition: &Definition) -> usize {
 fn arity_with_sizes(definition: &Definition, sizes: &[Atom]) -> usize {
     let params = definition_arity(definition);
     let all = definition.scheme.sizes.iter().zip(sizes);
-    let mut unknown: Vec<VarId> = all.filter(|(_, size)| **size == UNKNOWN).map(|((id, _), _)| *id).collect();
+    let unknown: Vec<VarId> = all.filter(|(_, size)| **size == UNKNOWN).map(|((id, _), _)| *id).collect();
     let (mut ty, mut count, mut last) = (&definition.scheme.ty, 0, 0);
     while let ty::Type::Arrow(arrow) = ty {
-        let before = unknown.len();
-        unknown.retain(|id| !shows_size(&arrow.from, *id));
         count += 1;
-        if unknown.len() < before {
+        if unknown.iter().any(|id| shows_size(&arrow.from, *id)) {
             last = count;
         }
         ty = &arrow.to.ty;

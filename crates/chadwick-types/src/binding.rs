@@ -225,7 +225,7 @@ impl Checker<'_> {
         let result = match &head.result {
             Some(written) => {
                 let ids: Vec<_> = written.sizes.iter().map(|(id, _)| *id).collect();
-                let expected = self.forget_sizes(&ids, &written.ty);
+                let expected = self.open_sizes(&ids, &written.ty);
                 let what = format!("{} does not return what it declares", head.source.name.name);
                 self.expect(&expected, &body.ty, head.checks, body.span, &what);
                 written.ty.clone()

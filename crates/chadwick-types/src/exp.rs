@@ -441,7 +441,7 @@ impl Checker<'_> {
                 let written = self.type_exp(annotation, Anonymous::Exists);
                 let typed = self.exp(body, Some(&written.ty));
                 let ids: Vec<_> = written.sizes.iter().map(|(id, _)| *id).collect();
-                let expected = self.forget_sizes(&ids, &written.ty);
+                let expected = self.open_sizes(&ids, &written.ty);
                 self.expect(&expected, &typed.ty, checks, typed.span, "the body of the function does not have its result type");
                 let ty = if written.sizes.is_empty() { written.ty } else { typed.ty.clone() };
                 Exp { ty, ..typed }

@@ -271,7 +271,7 @@ impl Checker<'_> {
                 self.unify(&left, &right, on_sizes, span)
             }
             (Type::Hidden(names, inner), other) | (other, Type::Hidden(names, inner)) => {
-                let inner = self.forget_sizes(names, inner);
+                let inner = self.open_sizes(names, inner);
                 self.unify(&inner, other, on_sizes, span)
             }
             _ => Err(Mismatch::Types(expected.clone(), actual.clone())),
@@ -279,6 +279,12 @@ impl Checker<'_> {
     }
 
     /// The type with the named sizes unknown.
+    /// The type with sizes yet to be found for these names: what has the same name has the same size.
+    pub fn open_sizes(&mut self, names: &[crate::ty::VarId], ty: &Type) -> Type {
+        let sizes = names.iter().map(|name| (*name, self.fresh_size())).collect();
+        Subst { sizes, ..Subst::default() }.ty(ty)
+    }
+
     pub fn forget_sizes(&self, names: &[crate::ty::VarId], ty: &Type) -> Type {
         let sizes = names.iter().map(|name| (*name, Size::Unknown)).collect();
         Subst { sizes, ..Subst::default() }.ty(ty)
