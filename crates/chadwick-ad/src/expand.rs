@@ -7,7 +7,9 @@ use crate::forward::{Forward, ForwardFunctions};
 use crate::report::{Picked, Refusal, Report};
 use crate::reverse::{Reverse, ReverseFunctions};
 use crate::split::{Split, SplitFunctions};
-use chadwick_core::{Atom, Axis, Binder, Block, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, Binder, Block, Custom, CustomKind, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var,
+};
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,7 +46,33 @@ fn expand_by(program: &mut Program, mode: ReverseMode, leaves: bool) -> Result<R
     }
     let derivatives = expander.derivatives;
     let Context { errors, notes, .. } = expander.context;
+    if errors.is_empty() && !has_derivatives(program) {
+        for function in &mut program.functions {
+            function.body = without_rules(std::mem::take(&mut function.body));
+        }
+    }
     if errors.is_empty() { Ok(Report::new(notes, derivatives)) } else { Err(errors) }
+}
+
+/// Where nothing is left to be differentiated, a function with a rule is what it computes.
+fn without_rules(block: Block) -> Block {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        let mut statements = Vec::new();
+        for Statement { binders, op, span } in block.statements {
+            let Op::Custom(custom) = op else {
+                statements.push(Statement { binders, op: op.map_blocks(&mut without_rules), span });
+                continue;
+            };
+            let Custom { kind, function, args, .. } = *custom;
+            let tape = if let CustomKind::VjpTape { tape } = kind { tape } else { 0 };
+            let body = without_rules(function.body);
+            statements.push(Statement { binders: function.params, op: Op::Copy(args), span });
+            statements.extend(body.statements);
+            let results = body.results.into_iter().skip(tape).collect();
+            statements.push(Statement { binders, op: Op::Copy(results), span });
+        }
+        Block { statements, results: block.results }
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]

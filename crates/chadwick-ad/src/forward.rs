@@ -457,15 +457,14 @@ impl Forward<'_, '_> {
         let span = statement.span;
         match custom.kind {
             CustomKind::Jvp => {
-                let function = self.context.copy_lambda(&custom.function);
-                let results = self.apply(&function, &custom.args, span);
                 let tangents: Vec<Atom> = custom.args.iter().map(|arg| self.tangent_or_zero(arg, span)).collect();
                 let rule = self.context.copy_lambda(&custom.rule);
                 let derivative = match self.beside {
                     Beside::Tangent => self.apply(&rule, &[custom.args.clone(), tangents].concat(), span),
                     Beside::Set | Beside::Paths => self.through_rule(&rule, &custom.args, tangents, span),
                 };
-                self.context.push_statement(Statement { binders: statement.binders.clone(), op: Op::Copy(results), span });
+                // A derivative around this one goes by the rule again.
+                self.context.push_statement(statement.clone());
                 for (binder, tangent) in statement.binders.iter().zip(derivative) {
                     self.set(binder, Some(tangent));
                 }

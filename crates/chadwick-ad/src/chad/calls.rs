@@ -108,20 +108,28 @@ impl Chad<'_, '_> {
         if outside.iter().any(holds) || op_free_variables(&statement.op).iter().any(holds) {
             return self.refuse(statement, "a rule of the program's own that uses functions from outside");
         }
-        for (param, arg) in custom.function.params.iter().zip(&custom.args) {
-            self.push(vec![param.clone()], Op::Copy(vec![arg.clone()]), span);
-        }
-        custom.function.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
-        let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
-        let all = &custom.function.body.results;
-        let (tape, results) = all.split_at(skip.min(all.len()));
-        self.push(statement.binders.clone(), Op::Copy(results.to_vec()), span);
+        let seen: Vec<Atom> = match custom.kind {
+            CustomKind::VjpTape { tape } => {
+                for (param, arg) in custom.function.params.iter().zip(&custom.args) {
+                    self.push(vec![param.clone()], Op::Copy(vec![arg.clone()]), span);
+                }
+                custom.function.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+                let all = &custom.function.body.results;
+                let (tape, results) = all.split_at(tape.min(all.len()));
+                self.push(statement.binders.clone(), Op::Copy(results.to_vec()), span);
+                tape.to_vec()
+            }
+            // A derivative around this one goes by the rule again.
+            CustomKind::Vjp | CustomKind::Jvp => {
+                self.context.push_statement(statement.clone());
+                statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect()
+            }
+        };
         if self.engine.direction == Direction::Forward {
             return Some(self.custom_tangents(statement, custom, types));
         }
-        let seen = if matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
         Some(self.backpropagator(types, span, |this, cotangents, mut state| {
-            let mut given = seen.to_vec();
+            let mut given = seen;
             let mut cotangents = cotangents.iter().cloned();
             for binder in &statement.binders {
                 let primal = Atom::Var(binder.var);

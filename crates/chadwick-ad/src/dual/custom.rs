@@ -73,14 +73,27 @@ impl Dual<'_, '_> {
         // The function as it is, on plain values.
         let mask: Vec<bool> = custom.args.iter().map(|arg| self.is_dual(arg)).collect();
         let plain: Vec<Atom> = self.atoms(&custom.args, &vec![false; custom.args.len()], span);
-        let function = self.context.copy_lambda(&custom.function);
-        for (param, arg) in function.params.iter().zip(plain) {
-            self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg]), span });
-        }
-        function.body.statements.iter().for_each(|statement| self.context.push_statement(statement.clone()));
+        let captures_nothing = [&custom.function, &custom.rule].iter().all(|lambda| lambda_free_variables(lambda).is_empty());
+        let all: Vec<Atom> = if captures_nothing && custom.kind == CustomKind::Vjp {
+            // A derivative around this one goes by the rule again.
+            let (function, rule) = (self.context.copy_lambda(&custom.function), self.context.copy_lambda(&custom.rule));
+            let binders: Vec<Binder> =
+                statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.any_sizes())).collect();
+            let results = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
+            let op = Op::Custom(Box::new(Custom { kind: custom.kind, function, rule, args: plain }));
+            self.context.push_statement(Statement { binders, op, span });
+            results
+        } else {
+            let function = self.context.copy_lambda(&custom.function);
+            for (param, arg) in function.params.iter().zip(plain) {
+                self.context.push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg]), span });
+            }
+            function.body.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
+            function.body.results
+        };
         let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
-        let (tape, results) = function.body.results.split_at(skip.min(function.body.results.len()));
-        let saved = if skip > 0 || matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
+        let (tape, results) = all.split_at(skip.min(all.len()));
+        let saved = if matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
         // What the rule needs: its captures, what was saved, the results for their structure, and the arguments.
         let captures: Vec<Atom> = lambda_free_variables(&custom.rule).into_iter().map(Atom::Var).collect();
         let plain_captures = self.atoms(&captures, &vec![false; captures.len()], span);

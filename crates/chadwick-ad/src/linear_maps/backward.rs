@@ -371,7 +371,12 @@ impl<'c, 'p> Backward<'c, 'p> {
             self.context().push_statement(Statement { binders: vec![param.clone()], op: Op::Copy(vec![arg]), span });
         }
         rule.body.statements.into_iter().for_each(|statement| self.context().push_statement(statement));
-        // The function itself is only run; what it keeps, if anything, comes first.
+        // The function itself is only run; a derivative around this one goes by its rule again.
+        if kept.is_empty() {
+            self.forward.push(statement);
+            return Flow::tuple(rule.body.results.into_iter().map(Flow::Value).collect());
+        }
+        // What it keeps comes first.
         let params: Vec<(Var, Atom)> =
             custom.function.params.iter().zip(&custom.args).map(|(param, arg)| (param.var, arg.clone())).collect();
         let body = self.context().copy_block(&custom.function.body, params);

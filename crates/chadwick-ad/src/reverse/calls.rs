@@ -131,7 +131,11 @@ impl Reverse<'_, '_> {
             let contribution = self.context.cotangent_from_value(&contribution, span);
             self.add(cotangents, arg, contribution, span);
         }
-        // The function itself is only run; its tape results, if any, come first.
+        // The function itself is only run; a derivative around this one goes by its rule again.
+        if tapes.is_empty() {
+            return statement.clone();
+        }
+        // Its tape results come first.
         let params: Vec<(Var, Atom)> =
             custom.function.params.iter().zip(&custom.args).map(|(param, arg)| (param.var, arg.clone())).collect();
         let body = self.context.copy_block(&custom.function.body, params);
