@@ -144,13 +144,15 @@ fn snippets(out: &mut String, primary: &Label, secondary: &[Label], map: &Source
             (current_file, last_line) = (Some(label.span.file), None);
         }
         let line = Line::of(file, label.span);
-        if last_line != Some(place.line) {
-            if last_line.is_some_and(|last| place.line > last + 1) {
+        // Of a long line, another label may need another part.
+        let shown = (place.line, line.text.clone());
+        if last_line.as_ref() != Some(&shown) {
+            if last_line.is_some_and(|(last, _)| place.line > last + 1) {
                 let _ = writeln!(out, "{}", style.paint(BLUE, "..."));
             }
             let number = style.paint(BLUE, &format!("{:>gutter$} |", place.line));
             let _ = writeln!(out, "{number} {}", line.text);
-            last_line = Some(place.line);
+            last_line = Some(shown);
         }
         let marks = mark.to_string().repeat(line.width.max(1));
         let text = if label.text.is_empty() { String::new() } else { format!(" {}", label.text) };
@@ -251,6 +253,19 @@ error[E0001]: too many arguments
         let shown: Vec<char> = lines[3].chars().collect();
         let at = lines[4].chars().position(|c| c == '^').expect("a mark");
         assert_eq!(shown[at..at + 4].iter().collect::<String>(), "here");
+    }
+
+    #[test]
+    fn far_apart_in_a_long_line_each_label_has_its_own_part() {
+        let map = map(&format!("first{}second", "x".repeat(500)));
+        let error = Diagnostic::error("E0001", span(505, 511), "m").also(span(0, 5), "before");
+        let text = diagnostic(&error, &map, Style::default());
+        let lines: Vec<&str> = text.lines().collect();
+        for (line, mark, word) in [(3, '-', "first"), (5, '^', "second")] {
+            let at = lines[line + 1].chars().position(|c| c == mark).expect("a mark");
+            let shown: String = lines[line].chars().skip(at).take(word.len()).collect();
+            assert_eq!(shown, word, "{text}");
+        }
     }
 
     #[test]

@@ -121,7 +121,9 @@ impl Chad<'_, '_> {
             }
             // A derivative around this one goes by the rule again.
             CustomKind::Vjp | CustomKind::Jvp => {
-                self.context.push_statement(statement.clone());
+                let (function, rule) = (self.context.copy_lambda(&custom.function), self.context.copy_lambda(&custom.rule));
+                let op = Op::Custom(Box::new(Custom { function, rule, ..custom.clone() }));
+                self.push(statement.binders.clone(), op, span);
                 statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect()
             }
         };
