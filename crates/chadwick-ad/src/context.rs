@@ -9,8 +9,8 @@ use chadwick_core::prim::{Derivative, Partial};
 use chadwick_core::typing::{self, TypeEnvironment};
 use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
 use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp, Program, Size,
-    Statement, Type, UnaryOp, Var,
+    Arm, Atom, Axis, BinaryOp, Binder, Block, Builder, Const, Custom, Dim, Element, FunctionId, Lambda, Op, Prim, PrimOp,
+    Program, Size, Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::{Diagnostic, Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -166,6 +166,12 @@ impl<'p> Context<'p> {
         copy.params.iter().for_each(|param| self.b.declare(param.var, param.ty.clone()));
         self.declare_block(&copy.body);
         copy
+    }
+
+    /// The same function and rule at these arguments.
+    pub fn copy_custom(&mut self, custom: &Custom, args: Vec<Atom>) -> Op {
+        let (function, rule) = (self.copy_lambda(&custom.function), self.copy_lambda(&custom.rule));
+        Op::Custom(Box::new(Custom { kind: custom.kind, function, rule, args }))
     }
 
     pub fn declare_block(&mut self, block: &Block) {

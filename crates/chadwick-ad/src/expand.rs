@@ -8,7 +8,7 @@ use crate::report::{Picked, Refusal, Report};
 use crate::reverse::{Reverse, ReverseFunctions};
 use crate::split::{Split, SplitFunctions};
 use chadwick_core::{
-    Atom, Axis, Binder, Block, Custom, CustomKind, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var,
+    Atom, Axis, Binder, Block, Custom, Differentiate, FunctionId, Lambda, Mode, Op, Program, Statement, Type, Var,
 };
 use chadwick_source::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,7 +64,7 @@ fn without_rules(block: Block) -> Block {
                 continue;
             };
             let Custom { kind, function, args, .. } = *custom;
-            let tape = if let CustomKind::VjpTape { tape } = kind { tape } else { 0 };
+            let tape = kind.tape();
             let body = without_rules(function.body);
             statements.push(Statement { binders: function.params, op: Op::Copy(args), span });
             statements.extend(body.statements);

@@ -362,7 +362,7 @@ impl Graph {
         }
         self.pairwise(&custom.args, &custom.function.params);
         self.block(&custom.function.body);
-        let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let skip = custom.kind.tape();
         self.pairwise(custom.function.body.results.get(skip..).unwrap_or_default(), binders);
     }
 }

@@ -470,7 +470,7 @@ impl Forward<'_, '_> {
                 }
             }
             CustomKind::Vjp | CustomKind::VjpTape { .. } => {
-                let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+                let skip = custom.kind.tape();
                 for (param, arg) in custom.function.params.iter().zip(&custom.args) {
                     self.context.push_statement(Statement {
                         binders: vec![param.clone()],

@@ -396,6 +396,16 @@ pub enum CustomKind {
     Jvp,
 }
 
+impl CustomKind {
+    /// How many of the function's values are kept for the rule and are not results; they come first.
+    pub fn tape(self) -> usize {
+        match self {
+            CustomKind::VjpTape { tape } => tape,
+            CustomKind::Vjp | CustomKind::Jvp => 0,
+        }
+    }
+}
+
 /// A step from a value into a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathStep {

@@ -278,13 +278,13 @@ impl Checker<'_> {
         }
     }
 
-    /// The type with the named sizes unknown.
     /// The type with sizes yet to be found for these names: what has the same name has the same size.
     pub fn open_sizes(&mut self, names: &[crate::ty::VarId], ty: &Type) -> Type {
         let sizes = names.iter().map(|name| (*name, self.fresh_size())).collect();
         Subst { sizes, ..Subst::default() }.ty(ty)
     }
 
+    /// The type with the named sizes unknown.
     pub fn forget_sizes(&self, names: &[crate::ty::VarId], ty: &Type) -> Type {
         let sizes = names.iter().map(|name| (*name, Size::Unknown)).collect();
         Subst { sizes, ..Subst::default() }.ty(ty)

@@ -121,8 +121,7 @@ impl Chad<'_, '_> {
             }
             // A derivative around this one goes by the rule again.
             CustomKind::Vjp | CustomKind::Jvp => {
-                let (function, rule) = (self.context.copy_lambda(&custom.function), self.context.copy_lambda(&custom.rule));
-                let op = Op::Custom(Box::new(Custom { function, rule, ..custom.clone() }));
+                let op = self.context.copy_custom(custom, custom.args.clone());
                 self.push(statement.binders.clone(), op, span);
                 statement.binders.iter().map(|binder| Atom::Var(binder.var)).collect()
             }

@@ -6,9 +6,7 @@ use super::meaning::{Field, has_cotangent};
 use super::rules::Chad;
 use crate::context::with_axis;
 use crate::flow::uses_rule;
-use chadwick_core::{
-    Arm, Atom, Axis, BinaryOp, Binder, Block, Custom, CustomKind, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type,
-};
+use chadwick_core::{Arm, Atom, Axis, BinaryOp, Binder, Block, Custom, Loop, LoopForm, Op, Prim, PrimOp, Size, Statement, Type};
 use chadwick_source::Span;
 
 impl Chad<'_, '_> {
@@ -42,7 +40,7 @@ impl Chad<'_, '_> {
                     op: Op::Copy(vec![arg.clone()]),
                     span,
                 };
-                let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+                let skip = custom.kind.tape();
                 let results = custom.function.body.results.get(skip..).unwrap_or_default().to_vec();
                 let body = Block { statements: custom.function.body.statements.clone(), results };
                 [params.map(bind).collect(), inlined(statement, &body)].concat()

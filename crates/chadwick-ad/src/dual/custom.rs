@@ -76,11 +76,10 @@ impl Dual<'_, '_> {
         let captures_nothing = [&custom.function, &custom.rule].iter().all(|lambda| lambda_free_variables(lambda).is_empty());
         let all: Vec<Atom> = if captures_nothing && custom.kind == CustomKind::Vjp {
             // A derivative around this one goes by the rule again.
-            let (function, rule) = (self.context.copy_lambda(&custom.function), self.context.copy_lambda(&custom.rule));
             let binders: Vec<Binder> =
                 statement.binders.iter().map(|binder| self.context.fresh("", binder.ty.any_sizes())).collect();
             let results = binders.iter().map(|binder| Atom::Var(binder.var)).collect();
-            let op = Op::Custom(Box::new(Custom { kind: custom.kind, function, rule, args: plain }));
+            let op = self.context.copy_custom(custom, plain);
             self.context.push_statement(Statement { binders, op, span });
             results
         } else {
@@ -91,7 +90,7 @@ impl Dual<'_, '_> {
             function.body.statements.into_iter().for_each(|statement| self.context.push_statement(statement));
             function.body.results
         };
-        let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let skip = custom.kind.tape();
         let (tape, results) = all.split_at(skip.min(all.len()));
         let saved = if matches!(custom.kind, CustomKind::VjpTape { .. }) { tape } else { results };
         // What the rule needs: its captures, what was saved, the results for their structure, and the arguments.

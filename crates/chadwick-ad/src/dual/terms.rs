@@ -13,8 +13,7 @@ use crate::flow::uses_rule;
 use chadwick_core::prim::Derivative;
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Custom, CustomKind, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, PrimOp, Size, Statement,
-    Type, Var,
+    Arm, Atom, Binder, Block, Custom, FunctionId, Lambda, Loop, LoopForm, MessagePart, Op, PrimOp, Size, Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -538,7 +537,7 @@ impl<'c, 'p> Dual<'c, 'p> {
         let args = self.atoms(&custom.args, &mask, span);
         let params = self.binders(&custom.function.params, &mask);
         self.push(params, Op::Copy(args), span);
-        let skip = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let skip = custom.kind.tape();
         self.statements(&custom.function.body);
         let results = custom.function.body.results.get(skip..).unwrap_or_default().to_vec();
         let results = self.atoms(&results, flags, span);

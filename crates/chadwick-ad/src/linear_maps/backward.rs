@@ -355,7 +355,7 @@ impl<'c, 'p> Backward<'c, 'p> {
 
     fn rule(&mut self, custom: &Custom, flow: Flow, span: Span) -> Flow {
         let Some(statement) = self.forward.pop() else { return Flow::Zero };
-        let tape = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let tape = custom.kind.tape();
         let kept: Vec<Binder> =
             custom.function.results[..tape].iter().map(|ty| self.context().fresh("kept", ty.any_sizes())).collect();
         let mut args: Vec<Atom> = match custom.kind {

@@ -107,7 +107,7 @@ impl Reverse<'_, '_> {
             // Reverse mode differentiates the function itself.
             return self.inlined(statement, &custom.function, &custom.args, incoming, cotangents);
         }
-        let tape = if let CustomKind::VjpTape { tape } = custom.kind { tape } else { 0 };
+        let tape = custom.kind.tape();
         let tapes: Vec<Binder> =
             custom.function.results[..tape].iter().map(|ty| self.context.fresh("tape", ty.any_sizes())).collect();
         let mut rule_args: Vec<Atom> = match custom.kind {

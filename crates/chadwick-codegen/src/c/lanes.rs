@@ -27,9 +27,10 @@ impl Printer<'_> {
         let at = format!("{}_at", self.name(index));
         self.line(&format!("int64_t {at} = {from};"));
         let tick = format!("if (cw_tick(ctx)) {}", self.failure(lanes.site, "CW_DEADLINE"));
+        let staying = if lanes.behind == Behind::InOrder { staying(&after) } else { None };
         let groups = match () {
             () if body.len() + within.len() > LONG => &GROUPS[..1],
-            () if lanes.sums && lanes.behind == Behind::InOrder && staying(&after).is_none() => &GROUPS_OF_SUMS[1..],
+            () if lanes.sums && lanes.behind == Behind::InOrder && staying.is_none() => &GROUPS_OF_SUMS[1..],
             () if lanes.sums => &GROUPS_OF_SUMS[..],
             () => &GROUPS[..],
         };
@@ -53,9 +54,9 @@ impl Printer<'_> {
             self.group(*group, index, &at, &within, &at_once);
             self.indent -= 1;
             self.line("}");
-            match staying(&after) {
-                Some(staying) if lanes.behind == Behind::InOrder => self.changes(*group, index, &at, &after, &staying),
-                _ => self.group(*group, index, &at, &after, &lanes.behind),
+            match &staying {
+                Some(staying) => self.changes(*group, index, &at, &after, staying),
+                None => self.group(*group, index, &at, &after, &lanes.behind),
             }
             self.in_lanes.clear();
             for (local, name) in names {

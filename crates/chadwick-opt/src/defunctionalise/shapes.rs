@@ -290,7 +290,7 @@ impl Shapes {
             }
             Op::Custom(parts) => {
                 self.pairwise(&parts.args, &parts.function.params);
-                let tape = if let CustomKind::VjpTape { tape } = parts.kind { tape } else { 0 };
+                let tape = parts.kind.tape();
                 let (tapes, results) = parts.function.body.results.split_at(tape.min(parts.function.body.results.len()));
                 self.pairwise(results, binders);
                 let first = if parts.kind == CustomKind::Jvp { &parts.args } else { results };
