@@ -26,6 +26,11 @@
 -- input { [1i64, 2i64] [3i64, 4i64] } output { 11i64 11i64 [4i64, 6i64] }
 -- input { [1i64, 2i64] [3i64, 4i64, 5i64] } error: size mismatch in a call of dot
 
+-- ==
+-- entry: in_pattern in_expression
+-- input { [1i64, 2i64] [3i64, 4i64] } output { 4i64 }
+-- input { [1i64, 2i64] [3i64, 4i64, 5i64] } error: size mismatch: expected
+
 def hidden [n][m] (p: [n]i64) (q: [m]i64): ?[k].([k]i64, [k]i64) = (p, q)
 
 entry result (p: []i64) (q: []i64): []i64 = let (a, b) = hidden p q in map2 (+) a b
@@ -51,3 +56,11 @@ def sums = map2 (i64.+)
 def with_arrays (f: []i64 -> []i64 -> []i64) (x: []i64) (y: []i64): []i64 = f x y
 
 entry called (p: []i64) (q: []i64): (i64, i64, []i64) = (of_any p q, with_both dot p q, with_arrays sums p q)
+
+entry in_pattern (p: []i64) (q: []i64): i64 =
+  let (a, b): ?[k].([k]i64, [k]i64) = (p, q)
+  in length a + length b
+
+entry in_expression (p: []i64) (q: []i64): i64 =
+  let (a, b) = ((p, q): ?[k].([k]i64, [k]i64))
+  in length a + length b

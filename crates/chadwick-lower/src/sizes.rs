@@ -220,8 +220,13 @@ impl Lowerer<'_> {
         for check in &set.checks {
             let expected = self.size(&check.expected, env, check.span);
             let actual = self.size(&check.actual, env, check.span);
-            let text = format!("size mismatch: expected {}", show(&check.expected));
-            self.require_equal(expected, actual, &text, &format!("found {}", show(&check.actual)), check.span);
+            let (mut wanted, mut found) = (show(&check.expected), show(&check.actual));
+            // Two sizes without names of their own: the values say more.
+            if wanted == found {
+                (wanted, found) = (String::from("size"), String::from("size"));
+            }
+            let text = format!("size mismatch: expected {wanted}");
+            self.require_equal(expected, actual, &text, &format!("found {found}"), check.span);
         }
     }
 

@@ -269,11 +269,6 @@ impl Checker<'_> {
         }
     }
 
-    /// The type with its written existential sizes as names that the value gives.
-    pub fn open_named(&mut self, ty: &Type, sizes: &[(VarId, Name)]) -> (Type, Vec<(VarId, Name)>) {
-        (ty.clone(), sizes.to_vec())
-    }
-
     pub fn has_pending(&self, checks: OnSizes) -> bool {
         match checks {
             OnSizes::Check(set) => !self.check_sets[set as usize].is_empty() || !self.deferred.is_empty(),

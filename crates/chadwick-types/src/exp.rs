@@ -143,9 +143,8 @@ impl Checker<'_> {
                 let inner = self.exp(inner, Some(&written.ty));
                 let checks = self.new_checks();
                 self.expect(&written.ty, &inner.ty, checks, inner.span, "the expression does not have the type it is given");
-                let (ty, opened) = self.open_named(&written.ty, &written.sizes);
-                let kind = ExpKind::Checked(self.check_set(checks), Box::new(Exp { ty: ty.clone(), ..inner }));
-                open(opened, Exp { kind, ty, span })
+                let ty = written.ty;
+                Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(Exp { ty: ty.clone(), ..inner })), ty, span }
             }
             A::Range { first, second, end, last } => self.range(first, second.as_deref(), *end, last, hint, span),
             A::Update { target, path, value } => {

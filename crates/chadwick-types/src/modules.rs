@@ -404,7 +404,7 @@ impl Checker<'_> {
         let mut scope = Scope::default();
         for spec in specs {
             let ast::SpecKind::Value { name, params, ty } = &spec.kind else { continue };
-            let scheme = self.spec_scheme(params, ty);
+            let (scheme, _) = self.spec_scheme(params, ty);
             for attribute in &spec.attributes {
                 if let Some(class) = class_of(&attribute.name) {
                     for (id, _) in &scheme.types {

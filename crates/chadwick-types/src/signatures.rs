@@ -119,7 +119,7 @@ impl Checker<'_> {
                         result.types.insert(name.name.clone(), entry);
                     }
                     SpecKind::Value { name, params, ty } => {
-                        let scheme = checker.spec_scheme(params, ty);
+                        let (scheme, _) = checker.spec_scheme(params, ty);
                         let id = checker.fresh_var(name.name.clone());
                         let term = Term::Value(ValueEntry { id, scheme: Rc::new(scheme) });
                         checker.env.innermost().terms.insert(name.name.clone(), term.clone());
@@ -291,13 +291,13 @@ impl Checker<'_> {
                     result.types.insert(name.name.clone(), entry);
                 }
                 SpecKind::Value { name, params, ty } => {
-                    let wanted = self.spec_scheme(params, ty);
+                    let (wanted, hidden) = self.spec_scheme(params, ty);
                     match scope.terms.get(&name.name).cloned() {
                         Some(Term::Value(actual)) => {
                             // Those of modules inside are seen through as well.
                             let abstracted = first_abstracted as u32..self.named.len() as u32;
                             self.transparent.extend(abstracted.clone().map(NamedId));
-                            let entry = self.match_value(&name.name, &actual, wanted, span);
+                            let entry = self.match_value(&name.name, &actual, wanted, &hidden, span);
                             abstracted.for_each(|id| {
                                 self.transparent.remove(&NamedId(id));
                             });
@@ -340,8 +340,9 @@ impl Checker<'_> {
         })
     }
 
-    /// A value seen at the type of its spec: itself if that says the same, else a definition that uses it there.
-    fn match_value(&mut self, name: &Name, actual: &ValueEntry, wanted: Scheme, span: Span) -> ValueEntry {
+    /// A value seen at the type of its spec: itself if that says the same, else a definition that uses it there. Sizes that the spec
+    /// hides are those of the value.
+    fn match_value(&mut self, name: &Name, actual: &ValueEntry, mut wanted: Scheme, hidden: &[VarId], span: Span) -> ValueEntry {
         self.type_vars.clear();
         self.size_vars.clear();
         self.check_sets.clear();
@@ -351,11 +352,13 @@ impl Checker<'_> {
         let used = self.instantiate(actual, span);
         let checks = self.new_checks();
         let what = format!("{name} does not have the type that the module type asks for");
+        wanted.ty = self.open_sizes(hidden, &wanted.ty);
         self.matching_spec = true;
         let fits = self.expect(&wanted.ty, &used.ty, checks, span, &what);
         self.retry_deferred(true);
         self.matching_spec = false;
         self.level -= 1;
+        wanted.ty = self.resolve(&wanted.ty);
         // Nothing runs here that could check a size.
         let undecided = match checks {
             OnSizes::Check(set) => self.check_sets[set as usize].first().cloned(),
@@ -506,7 +509,7 @@ impl Checker<'_> {
     }
 
     /// The scheme of `val x 'a [n] : t`.
-    pub fn spec_scheme(&mut self, params: &[ast::TypeParam], ty: &ast::TypeExp) -> Scheme {
+    pub fn spec_scheme(&mut self, params: &[ast::TypeParam], ty: &ast::TypeExp) -> (Scheme, Vec<VarId>) {
         let mark = self.locals.mark();
         let entries = self.type_params(params);
         self.require_named_sizes(ty);
@@ -519,8 +522,7 @@ impl Checker<'_> {
                 TypeEntryParam::Size(id) => scheme.sizes.push((*id, source.name.name.clone())),
             }
         }
-        scheme.sizes.extend(written.sizes);
-        scheme
+        (scheme, written.sizes.into_iter().map(|(id, _)| id).collect())
     }
 }
 

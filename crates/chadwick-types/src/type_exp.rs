@@ -83,7 +83,11 @@ impl Checker<'_> {
                 for ((id, name), ident) in own.iter().zip(names) {
                     self.require_array_of_size(*id, name, &ty, ident.span);
                 }
-                ty
+                if writer.anonymous != Anonymous::Infer {
+                    return ty;
+                }
+                let own: Vec<_> = writer.sizes.drain(first..).map(|(id, _)| id).collect();
+                self.open_sizes(&own, &ty)
             }
             TypeExpKind::Arrow { param, from, to } => {
                 let from = self.type_exp(from, Anonymous::Any);
