@@ -177,7 +177,7 @@ impl Checker<'_> {
             }
             _ => {}
         }
-        if has_variables(&difference) {
+        if has_variables(&difference) || self.open_arguments(&expected, &actual).is_some() {
             self.deferred.push(Deferred { expected, actual, on_sizes, span });
             return Ok(());
         }
@@ -257,8 +257,28 @@ impl Checker<'_> {
         }
     }
 
+    /// The arguments of two expressions that are the same but for these, if some are not known yet: `n / 2` and `m / 2`.
+    fn open_arguments(&self, left: &Size, right: &Size) -> Option<Vec<(Size, Size)>> {
+        let (Size::Opaque(left), Size::Opaque(right)) = (left, right) else { return None };
+        if left.args.len() != right.args.len() || form_of(left) != form_of(right) {
+            return None;
+        }
+        let is_open = |(_, size): &(VarId, Size)| has_variables(&self.polynomial(size));
+        let any_open = left.args.iter().chain(&right.args).any(is_open);
+        any_open.then(|| left.args.iter().zip(&right.args).map(|(left, right)| (left.1.clone(), right.1.clone())).collect())
+    }
+
     fn solve(&mut self, equation: &Deferred) -> bool {
-        let difference = self.difference(&self.resolve_size(&equation.expected), &self.resolve_size(&equation.actual));
+        let (expected, actual) = (self.resolve_size(&equation.expected), self.resolve_size(&equation.actual));
+        if let Some(arguments) = self.open_arguments(&expected, &actual) {
+            for (expected, actual) in arguments {
+                if let Err(mismatch) = self.unify_sizes(&expected, &actual, equation.on_sizes, equation.span) {
+                    self.report_mismatch(&mismatch, equation.span);
+                }
+            }
+            return true;
+        }
+        let difference = self.difference(&expected, &actual);
         let divides_all = |coefficient: i128| difference.values().all(|other| other % coefficient == 0);
         let candidate = difference.iter().find_map(|(factors, coefficient)| match factors.as_slice() {
             [Factor::Var(var)] if divides_all(*coefficient) => Some((*var, *coefficient)),
@@ -515,11 +535,11 @@ impl<'c, 'a> Normaliser<'c, 'a> {
                 product
             }
             Size::Opaque(opaque) => {
-                let mut key = exp_key(&opaque.exp);
+                let mut key = form_of(opaque);
                 let mut args = Vec::new();
                 for (id, size) in &opaque.args {
                     let polynomial = self.polynomial(size);
-                    key.push_str(&format!(" {}={}", id.0, key_of(&polynomial)));
+                    key.push_str(&format!(" {}", key_of(&polynomial)));
                     args.push((*id, self.checker.resolve_size(size)));
                 }
                 let size = Size::Opaque(Rc::new(OpaqueSize { exp: opaque.exp.clone(), args, text: opaque.text.clone() }));
@@ -639,27 +659,35 @@ fn mentions(polynomial: &Polynomial, var: SizeVar) -> bool {
     polynomial.keys().flatten().any(|factor| *factor == Factor::Var(var))
 }
 
-/// A text that is the same for expressions of the same structure; expressions of unusual form are only equal to themselves.
-fn exp_key(exp: &Exp) -> String {
+/// A text that is the same for expressions of the same structure, whatever their arguments; expressions of unusual form are only equal to
+/// themselves.
+fn form_of(opaque: &OpaqueSize) -> String {
+    form_of_exp(&opaque.exp, &opaque.args)
+}
+
+fn form_of_exp(exp: &Exp, args: &[(VarId, Size)]) -> String {
     match &exp.kind {
         ExpKind::Int(value) => value.to_string(),
-        ExpKind::Var { id, .. } => format!("v{}", id.0),
-        ExpKind::Apply { function, args, .. } => {
-            let args: Vec<_> = args.iter().map(exp_key).collect();
-            format!("({} {})", exp_key(function), args.join(" "))
+        ExpKind::Var { id, .. } => match args.iter().position(|(arg, _)| arg == id) {
+            Some(index) => format!("a{index}"),
+            None => format!("v{}", id.0),
+        },
+        ExpKind::Apply { function, args: applied, .. } => {
+            let applied: Vec<_> = applied.iter().map(|arg| form_of_exp(arg, args)).collect();
+            format!("({} {})", form_of_exp(function, args), applied.join(" "))
         }
-        ExpKind::Project(record, field) => format!("{}.{field}", exp_key(record)),
+        ExpKind::Project(record, field) => format!("{}.{field}", form_of_exp(record, args)),
         ExpKind::Index(array, indices) => {
             let indices: Vec<_> = indices
                 .iter()
                 .map(|index| match index {
-                    crate::tree::Index::At(exp) => exp_key(exp),
+                    crate::tree::Index::At(exp) => form_of_exp(exp, args),
                     crate::tree::Index::Slice { .. } => format!("{index:p}"),
                 })
                 .collect();
-            format!("{}[{}]", exp_key(array), indices.join(","))
+            format!("{}[{}]", form_of_exp(array, args), indices.join(","))
         }
-        ExpKind::Checked(_, inner) | ExpKind::Attributed(_, inner) => exp_key(inner),
+        ExpKind::Checked(_, inner) | ExpKind::Attributed(_, inner) => form_of_exp(inner, args),
         _ => format!("{exp:p}"),
     }
 }
