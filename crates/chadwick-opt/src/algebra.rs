@@ -47,6 +47,14 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
     // The sign of a cotangent that is zero says nothing.
     let nothing_to =
         |atom: &Atom, zero_like: &Atom| nothing(zero_like) || (is(zero_like, zero) && is_linear(atom, definition, 4));
+    let cancelled = match op {
+        BinaryOp::Add if exact => whole_of_difference(x, y, definition),
+        BinaryOp::Sub if exact => rest_of_sum(x, y, definition),
+        _ => None,
+    };
+    if let Some(rest) = cancelled {
+        return atom(&rest);
+    }
     match op {
         BinaryOp::Add if nothing_to(x, y) || (is(y, zero) && is_no_negative_zero(x, definition)) => atom(x),
         BinaryOp::Add if nothing_to(y, x) => atom(y),
@@ -102,6 +110,25 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::Or if prim == Prim::Bool => truth(x, y, false),
         _ => None,
     }
+}
+
+/// `r` where a sum is `y + r`.
+fn rest_of_sum(sum: &Atom, y: &Atom, definition: &Definition<'_>) -> Option<Atom> {
+    match definition(sum)? {
+        (PrimOp::Binary(BinaryOp::Add, _), parts) => {
+            let at = parts.iter().position(|part| part == y)?;
+            parts.get(1 - at).cloned()
+        }
+        _ => None,
+    }
+}
+
+/// `w` where one of two parts is `w` less the other.
+fn whole_of_difference(x: &Atom, y: &Atom, definition: &Definition<'_>) -> Option<Atom> {
+    [(x, y), (y, x)].into_iter().find_map(|(difference, part)| match definition(difference)? {
+        (PrimOp::Binary(BinaryOp::Sub, _), args) if args.last() == Some(part) => args.into_iter().next(),
+        _ => None,
+    })
 }
 
 /// Whether an atom is part of a derivative, where it was made linear: it comes of a scaling, for which there is no source text.

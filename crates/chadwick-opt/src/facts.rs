@@ -164,6 +164,11 @@ impl Facts {
         self.ranges.insert(var, size);
     }
 
+    /// Above all that a counter can be.
+    pub fn range(&self, var: Var) -> Option<Atom> {
+        self.ranges.get(&var).map(|size| self.resolve(size))
+    }
+
     /// Whether `0 <= index < size` for certain.
     pub fn is_within(&self, index: &Atom, size: &Atom) -> bool {
         match (index, size) {

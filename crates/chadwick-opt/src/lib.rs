@@ -2,6 +2,7 @@
 
 mod algebra;
 mod choices;
+mod comparisons;
 mod dead;
 mod defunctionalise;
 mod detach;

@@ -232,6 +232,7 @@ impl Simplify {
             | Op::Update { .. }
             | Op::Concat { .. } => self.view(op),
             Op::WithAccumulators { handles, body, .. } if handles.is_empty() => Step::Splice(body),
+            Op::Accumulate { .. } => self.accumulate_literal(op),
             other => Step::Op(other),
         }
     }
@@ -248,6 +249,12 @@ impl Simplify {
         }
         if let (PrimOp::Compare(CompareOp::Less, Prim::I64), [index, size]) = (op, args.as_slice())
             && self.facts.is_within(index, size)
+        {
+            return Step::Atoms(vec![Atom::bool(true)]);
+        }
+        if let (PrimOp::Compare(compare @ (CompareOp::Less | CompareOp::LessEqual), Prim::I64), [left, right]) =
+            (op, args.as_slice())
+            && self.facts.is_ordered(left, right, compare == CompareOp::Less)
         {
             return Step::Atoms(vec![Atom::bool(true)]);
         }

@@ -244,9 +244,13 @@ impl Emitter<'_, '_> {
                     offset = offset.add(index.clone().mul(stride.clone()));
                 }
                 Some(Selected::Range { start, count, stride: step }) => {
-                    self.check_range(start, count, step, dim);
+                    let is_inside = self.is_range_inside(start, count, step, dim);
+                    if !is_inside {
+                        self.check_range(start, count, step, dim);
+                    }
                     // An empty range may start outside; nothing reads there, but the pointer must stay inside.
                     let first = match count.as_i64() {
+                        _ if is_inside => start.clone(),
                         Some(1..) => start.clone(),
                         _ => Exp::Select(
                             Box::new(Exp::test(Test::Less, Exp::i64(0), count.clone())),
@@ -290,11 +294,8 @@ impl Emitter<'_, '_> {
         true
     }
 
+    /// Fails unless the range is inside, or empty.
     fn check_range(&mut self, start: &Exp, count: &Exp, stride: &Exp, dim: &Exp) {
-        let whole = start.as_i64() == Some(0) && stride.as_i64() == Some(1) && self.same_size(count, dim);
-        if whole {
-            return;
-        }
         let inside = vec![start.clone(), count.clone(), stride.clone(), dim.clone()];
         let condition = Exp::Not(Box::new(Exp::Runtime("cw_range_fits", inside)));
         let site = self.site();

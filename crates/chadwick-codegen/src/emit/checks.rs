@@ -85,7 +85,8 @@ impl Emitter<'_, '_> {
             return Exp::i64(value.max(0));
         }
         let representative = self.representative(size);
-        if self.is_not_negative(size) || self.is_not_negative(&representative) {
+        let is_learnt = || self.linear(size).is_some_and(|sum| self.is_at_least_zero(&sum));
+        if self.is_not_negative(size) || self.is_not_negative(&representative) || is_learnt() {
             return size.clone();
         }
         let known = self.facts.iter().rev().find_map(|fact| match fact {
@@ -112,6 +113,21 @@ impl Emitter<'_, '_> {
         let (Some(index), Some(dim)) = (self.linear(index), self.linear(dim)) else { return false };
         let room = Linear::constant(1).and_then(|one| dim.minus(&index)?.minus(&one));
         self.is_at_least_zero(&index) && room.is_some_and(|room| self.is_at_least_zero(&room))
+    }
+
+    /// Whether a range is known to begin and end inside.
+    pub(super) fn is_range_inside(&self, start: &Exp, count: &Exp, stride: &Exp, dim: &Exp) -> bool {
+        if stride.as_i64() != Some(1) {
+            return false;
+        }
+        if start.as_i64() == Some(0) && self.same_size(count, dim) {
+            return true;
+        }
+        let (Some(start), Some(count), Some(dim)) = (self.linear(start), self.linear(count), self.linear(dim)) else {
+            return false;
+        };
+        let room = dim.minus(&start).and_then(|room| room.minus(&count));
+        [Some(start), Some(count), room].into_iter().all(|sum| sum.is_some_and(|sum| self.is_at_least_zero(&sum)))
     }
 
     /// Whether an expression means the same outside the frame with the number.

@@ -4,6 +4,7 @@
 //! that changes; where the path leaves axes out and there is nothing else to do in the loop, those are summed over. Contributions
 //! wander outwards, from loop to loop, until they reach the accumulator: what arrives there whole is added to its initial value.
 
+use super::shifts::take_factor;
 use super::{Simplify, Step};
 use chadwick_core::{
     Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement,
@@ -299,7 +300,7 @@ impl Simplify {
         // A shift is a matter of numbers that go to every place, or nearly.
         let can_shift = |(contribution, places): (&Contribution, &Vec<Option<usize>>)| {
             let is_number = self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
-            !(contribution.is_shifted() || contribution.conditional)
+            !(self.is_beside(contribution, places, space) || contribution.conditional)
                 || (is_number && missing(places) == 0 && places.len() == space.len())
         };
         if !inside.contributions.iter().zip(&places).all(can_shift) {
@@ -341,8 +342,7 @@ impl Simplify {
                     Some(axis) => {
                         let size = self.facts.size(contribution.handle, position)?;
                         let own_size = self.facts.resolve(&space[axis].size);
-                        let fits = own_size == size || (contribution.shifts[position] != 0 && self.is_near(&own_size, &size));
-                        if places.contains(&Some(axis)) || !fits {
+                        if places.contains(&Some(axis)) || !self.is_near(&own_size, &size) {
                             return None;
                         }
                         Some(axis)
@@ -371,24 +371,29 @@ impl Simplify {
         let span = statement.span;
         let (mut binders, mut results, mut sizes) = (statement.binders.clone(), body.results.clone(), inner.to_vec());
         let mut after = Vec::new();
-        for (contribution, places) in inside.contributions.into_iter().zip(places) {
+        for (mut contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
             let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
+            // Multiples of one number that go to several places beside each other are one array, and multiplied where it is read.
+            let factor = match self.is_beside(&contribution, places, space) {
+                true => take_factor(&mut contribution.value, space, &inside.statements),
+                false => None,
+            };
             results.push(contribution.value.clone());
-            after.push((contribution, places, whole));
+            after.push((contribution, places, whole, factor));
         }
         let op = Op::Build { space: space.to_vec(), body: Block { statements: inside.statements, results }, inner: sizes };
         out.statements.push(Statement { binders, op, span });
-        for (contribution, places, whole) in after {
+        for (contribution, places, whole, factor) in after {
             if !space.is_empty() && places.iter().flatten().count() == 0 {
                 let sum = self.sum_of(&whole, space, span, out)?;
                 out.contributions.push(Contribution { value: sum, ..contribution });
                 continue;
             }
-            if contribution.is_shifted() {
-                let moved = self.shifted(&whole, &contribution, places, space, out)?;
+            if self.is_beside(&contribution, places, space) {
+                let moved = self.shifted(&whole, &contribution, places, space, factor, out)?;
                 out.contributions.push(moved);
                 continue;
             }
@@ -590,12 +595,6 @@ impl Simplify {
             return None;
         }
         Some(Lambda::addition(prim, span, &mut |name, ty| self.fresh(name, ty)))
-    }
-}
-
-impl Contribution {
-    fn is_shifted(&self) -> bool {
-        self.shifts.iter().any(|shift| *shift != 0)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reading through views, and builds that are views.
 
 use super::{Simplify, Step};
-use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Op, Prim, Size, SliceDim, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement, Type, Var,
+};
 use chadwick_source::Span;
 
 /// Arrays up to this length are written out anew rather than changed, cut or joined: their elements become variables.
@@ -37,12 +39,16 @@ impl Simplify {
                 if same {
                     return Step::Atoms(vec![array]);
                 }
+                let mut statements = Vec::new();
                 match self.facts.definition(&array) {
                     Some(Op::Reshape { array: inner, .. }) => {
                         let array = self.facts.resolve(inner);
                         self.view(Op::Reshape { array, dims })
                     }
-                    _ => Step::Op(Op::Reshape { array, dims }),
+                    _ => match self.literal_reshape(&array, &dims, &mut statements) {
+                        Some(literal) => Step::Splice(Block { statements, results: vec![literal] }),
+                        None => Step::Op(Op::Reshape { array, dims }),
+                    },
                 }
             }
             Op::Slice { array, dims } => {
@@ -108,6 +114,20 @@ impl Simplify {
                 }
                 _ => Step::Op(Op::Index { array, indices }),
             },
+            Some(Op::Reshape { array: inner, dims }) if indices.len() == dims.len() => {
+                let inner = self.facts.resolve(inner);
+                match self.place_before_reshape(&inner, dims, &indices) {
+                    Some(indices) => self.index(inner, indices),
+                    None => Step::Op(Op::Index { array, indices }),
+                }
+            }
+            Some(Op::Slice { array: inner, dims }) => {
+                let (inner, dims) = (inner.clone(), dims.clone());
+                match self.read_part(&inner, &dims, &indices) {
+                    Some(block) => Step::Splice(block),
+                    None => Step::Op(Op::Index { array, indices }),
+                }
+            }
             Some(Op::Update { array: before, dims, .. }) if is_elsewhere(dims, &indices) => {
                 let before = self.facts.resolve(before);
                 self.index(before, indices)
@@ -136,6 +156,90 @@ impl Simplify {
             }
             _ => Step::Op(Op::Index { array, indices }),
         }
+    }
+
+    /// Where an element at a literal place was before an array of literal size got another shape.
+    fn place_before_reshape(&self, array: &Atom, dims: &[Atom], indices: &[Atom]) -> Option<Vec<Atom>> {
+        let mut place: i64 = 0;
+        for (dim, index) in dims.iter().zip(indices) {
+            let (size, index) = (literal_i64(&self.facts.resolve(dim))?, literal_i64(index)?);
+            (0..size).contains(&index).then_some(())?;
+            place = place.checked_mul(size)?.checked_add(index)?;
+        }
+        let sizes: Vec<i64> = self.facts.shape(array).iter().map(|size| literal_i64(size.as_ref()?)).collect::<Option<_>>()?;
+        let mut before: Vec<Atom> = Vec::new();
+        for size in sizes.iter().rev() {
+            before.push(Atom::i64(place.checked_rem(*size)?));
+            place /= size;
+        }
+        before.reverse();
+        (place == 0).then_some(before)
+    }
+
+    /// An element at a literal place of a part of an array, read from the array.
+    fn read_part(&mut self, array: &Atom, dims: &[SliceDim], indices: &[Atom]) -> Option<Block> {
+        let mut statements = Vec::new();
+        let mut rest = indices.iter();
+        let mut all = Vec::new();
+        for dim in dims {
+            all.push(match dim {
+                SliceDim::Index(index) => index.clone(),
+                SliceDim::Range { start, count, stride } => {
+                    let place = rest.next()?;
+                    let is_inside = literal_i64(place)? < literal_i64(&self.facts.resolve(count))?;
+                    is_inside.then(|| self.place_in_range(start, stride, place, &mut statements))?
+                }
+            });
+        }
+        all.extend(rest.cloned());
+        let ty = self.facts.type_of(array)?.peel(all.len())?;
+        let element = self.fresh("", ty.any_sizes());
+        let results = vec![Atom::Var(element.var)];
+        let op = Op::Index { array: array.clone(), indices: all };
+        statements.push(Statement { binders: vec![element], op, span: Span::default() });
+        Some(Block { statements, results })
+    }
+
+    /// `start + place * stride`.
+    fn place_in_range(&mut self, start: &Atom, stride: &Atom, place: &Atom, out: &mut Vec<Statement>) -> Atom {
+        let mut compute = |op: BinaryOp, args: [&Atom; 2]| {
+            let binder = self.fresh("", Type::I64);
+            let result = Atom::Var(binder.var);
+            let op = Op::Prim(PrimOp::Binary(op, Prim::I64), args.map(Atom::clone).into());
+            out.push(Statement { binders: vec![binder], op, span: Span::default() });
+            result
+        };
+        let distance = compute(BinaryOp::Mul, [place, stride]);
+        compute(BinaryOp::Add, [start, &distance])
+    }
+
+    /// What is added to a part of an accumulator and written out, element by element.
+    pub(super) fn accumulate_literal(&mut self, op: Op) -> Step {
+        let Op::Accumulate { handle, path, value } = &op else { return Step::Op(op) };
+        let [PathStep::Slice(dims)] = path.as_slice() else { return Step::Op(op) };
+        let mut elements = vec![(Vec::new(), value.clone())];
+        let mut statements = Vec::new();
+        for dim in dims {
+            let mut next = Vec::new();
+            for (path, value) in elements {
+                match dim {
+                    SliceDim::Index(index) => next.push(([path, vec![index.clone()]].concat(), value)),
+                    SliceDim::Range { start, stride, .. } => {
+                        let Some((_, parts, _)) = self.literal(&value) else { return Step::Op(op) };
+                        for (place, part) in parts.into_iter().enumerate() {
+                            let place = self.place_in_range(start, stride, &Atom::i64(place as i64), &mut statements);
+                            next.push(([path.clone(), vec![place]].concat(), part));
+                        }
+                    }
+                }
+            }
+            elements = next;
+        }
+        for (path, value) in elements {
+            let op = Op::Accumulate { handle: handle.clone(), path: vec![PathStep::Index(path)], value };
+            statements.push(Statement { binders: Vec::new(), op, span: Span::default() });
+        }
+        Step::Splice(Block { statements, results: Vec::new() })
     }
 
     // ------------------------------------------------------------------------------------------------------ literal arrays
@@ -167,9 +271,37 @@ impl Simplify {
             return None;
         }
         let sizes = self.facts.shape(array).into_iter().map(|size| usize::try_from(literal_i64(size.as_ref()?)?).ok());
-        let [length] = sizes.collect::<Option<Vec<usize>>>()?[..] else { return None };
-        (length <= LONGEST_LITERAL)
-            .then(|| self.new_literal(Type::Prim(prim), vec![Atom::Const(Const::zero(prim)); length], Vec::new(), out))
+        let sizes = sizes.collect::<Option<Vec<usize>>>()?;
+        let count = sizes.iter().try_fold(1, |count: usize, size| count.checked_mul(*size))?;
+        (1..=LONGEST_LITERAL).contains(&count).then_some(())?;
+        Some(self.nested_literal(prim, vec![Atom::Const(Const::zero(prim)); count], &sizes, out))
+    }
+
+    /// Numbers in row-major order, written out in a shape.
+    fn nested_literal(&mut self, prim: Prim, mut elements: Vec<Atom>, sizes: &[usize], out: &mut Vec<Statement>) -> Atom {
+        let (mut ty, mut inner) = (Type::Prim(prim), Vec::new());
+        // From the innermost outwards.
+        for size in sizes.iter().rev() {
+            elements = elements.chunks(*size).map(|row| self.new_literal(ty.clone(), row.to_vec(), inner.clone(), out)).collect();
+            ty = ty.array([Dim::Const(*size as i64)]);
+            inner.insert(0, Size::Known(Atom::i64(*size as i64)));
+        }
+        elements.swap_remove(0)
+    }
+
+    /// A written-out array in another shape, written out.
+    fn literal_reshape(&mut self, array: &Atom, dims: &[Atom], out: &mut Vec<Statement>) -> Option<Atom> {
+        let literal_size = |dim: &Atom| usize::try_from(literal_i64(&self.facts.resolve(dim))?).ok();
+        let sizes: Vec<usize> = dims.iter().map(literal_size).collect::<Option<_>>()?;
+        let mut elements = vec![array.clone()];
+        while elements.iter().any(|element| self.facts.type_of(element).is_some_and(|ty| ty.rank() > 0)) {
+            let rows = elements.iter().map(|row| Some(self.literal(row)?.1)).collect::<Option<Vec<_>>>()?;
+            elements = rows.concat();
+            (1..=LONGEST_LITERAL).contains(&elements.len()).then_some(())?;
+        }
+        let prim = self.facts.type_of(elements.first()?)?.as_prim()?;
+        let count = sizes.iter().try_fold(1, |count: usize, size| count.checked_mul(*size))?;
+        (count == elements.len() && !sizes.is_empty()).then(|| self.nested_literal(prim, elements, &sizes, out))
     }
 
     fn new_literal(&mut self, ty: Type, elements: Vec<Atom>, inner: Vec<Size>, out: &mut Vec<Statement>) -> Atom {

@@ -86,6 +86,16 @@ impl Simplify {
         inside.contributions.iter_mut().for_each(|contribution| sums.take_out(contribution, &is_axis));
     }
 
+    /// Whether a loop adds at other places than all of an accumulator's, in order.
+    pub(super) fn is_beside(&self, contribution: &Contribution, places: &[Option<usize>], space: &[Axis]) -> bool {
+        places.iter().enumerate().any(|(position, place)| {
+            place.is_some_and(|axis| {
+                let own_size = self.facts.resolve(&space[axis].size);
+                contribution.shifts[position] != 0 || self.facts.size(contribution.handle, position) != Some(own_size)
+            })
+        })
+    }
+
     /// Whether an array along an axis and one beside it have about as many elements.
     pub(super) fn is_near(&self, one: &Atom, other: &Atom) -> bool {
         let is_less = |less: &Atom, more: &Atom| match self.facts.definition(less) {
@@ -99,13 +109,14 @@ impl Simplify {
     }
 
     /// The array over the accumulator's axes that has at each place what a loop adds there, or zero. `whole` is what the loop adds, by
-    /// iteration.
+    /// iteration, but for the factor.
     pub(super) fn shifted(
         &mut self,
         whole: &Binder,
         contribution: &Contribution,
         places: &[Option<usize>],
         space: &[Axis],
+        factor: Option<Atom>,
         out: &mut Lifted,
     ) -> Option<Contribution> {
         let span = contribution.span;
@@ -120,31 +131,33 @@ impl Simplify {
             let axis = Axis { var: self.fresh("i", Type::I64).var, size: size.clone() };
             dims.push(SliceDim::Range { start: Atom::i64(0), count: size.clone(), stride: Atom::i64(1) });
             let at = (*place)?;
-            indices[at] = Atom::Var(axis.var);
-            if *shift != 0 {
-                let op = if *shift > 0 { BinaryOp::Sub } else { BinaryOp::Add };
-                let by = vec![Atom::Var(axis.var), Atom::i64(shift.abs())];
-                let from = self.push_prim(&mut statements, PrimOp::Binary(op, Prim::I64), by, span);
-                let own_size = self.facts.resolve(&space[at].size);
-                let mut conditions = Vec::new();
-                if *shift > 0 {
-                    conditions.push((CompareOp::LessEqual, Atom::i64(0), from.clone()));
+            let own_size = self.facts.resolve(&space[at].size);
+            let from = match *shift {
+                0 => Atom::Var(axis.var),
+                shift => {
+                    let op = if shift > 0 { BinaryOp::Sub } else { BinaryOp::Add };
+                    let by = vec![Atom::Var(axis.var), Atom::i64(shift.abs())];
+                    self.push_prim(&mut statements, PrimOp::Binary(op, Prim::I64), by, span)
                 }
-                if *shift < 0 || own_size != size {
-                    conditions.push((CompareOp::Less, from.clone(), own_size));
-                }
-                for (compare, left, right) in conditions {
-                    let holds = self.push_prim(&mut statements, PrimOp::Compare(compare, Prim::I64), vec![left, right], span);
-                    inside = match inside {
-                        Atom::Const(_) => holds,
-                        inside => {
-                            let and = PrimOp::Binary(BinaryOp::And, Prim::Bool);
-                            self.push_prim(&mut statements, and, vec![inside, holds], span)
-                        }
-                    };
-                }
-                indices[at] = from;
+            };
+            let mut conditions = Vec::new();
+            if *shift > 0 {
+                conditions.push((CompareOp::LessEqual, Atom::i64(0), from.clone()));
             }
+            if *shift < 0 || own_size != size {
+                conditions.push((CompareOp::Less, from.clone(), own_size));
+            }
+            for (compare, left, right) in conditions {
+                let holds = self.push_prim(&mut statements, PrimOp::Compare(compare, Prim::I64), vec![left, right], span);
+                inside = match inside {
+                    Atom::Const(_) => holds,
+                    inside => {
+                        let and = PrimOp::Binary(BinaryOp::And, Prim::Bool);
+                        self.push_prim(&mut statements, and, vec![inside, holds], span)
+                    }
+                };
+            }
+            indices[at] = from;
             axes.push(axis);
         }
         let element = self.fresh("", Type::Prim(prim));
@@ -155,11 +168,13 @@ impl Simplify {
         };
         let otherwise = Block { statements: Vec::new(), results: vec![Atom::Const(Const::zero(prim))] };
         let value = self.fresh("", Type::Prim(prim));
+        let mut result = Atom::Var(value.var);
         let op = Op::If { condition: inside, then, otherwise };
-        let body = Block {
-            results: vec![Atom::Var(value.var)],
-            statements: [statements, vec![Statement { binders: vec![value], op, span }]].concat(),
-        };
+        statements.push(Statement { binders: vec![value], op, span });
+        if let Some(factor) = factor {
+            result = self.push_prim(&mut statements, PrimOp::Binary(BinaryOp::Scale, prim), vec![result, factor], span);
+        }
+        let body = Block { statements, results: vec![result] };
         let moved = self.fresh("", whole.ty.clone());
         let shifts = vec![0; dims.len()];
         let result =
@@ -175,6 +190,22 @@ impl Simplify {
         out.push(Statement { binders: vec![binder], op: Op::Prim(op, args), span });
         atom
     }
+}
+
+/// Where a value is a local number, scaled by one that is the same in every iteration: takes that number instead and gives the factor.
+pub(super) fn take_factor(value: &mut Atom, space: &[Axis], statements: &[Statement]) -> Option<Atom> {
+    let statement_of = |atom: &Atom| {
+        let makes = |statement: &&Statement| statement.binders.iter().any(|binder| Atom::Var(binder.var) == *atom);
+        statements.iter().find(makes)
+    };
+    let Op::Prim(PrimOp::Binary(BinaryOp::Scale, _), args) = &statement_of(value)?.op else { return None };
+    let [number, factor] = args.as_slice() else { return None };
+    let is_axis = |atom: &Atom| space.iter().any(|axis| Atom::Var(axis.var) == *atom);
+    if statement_of(number).is_none() || statement_of(factor).is_some() || is_axis(factor) {
+        return None;
+    }
+    *value = number.clone();
+    Some(factor.clone())
 }
 
 /// Variables of a block that are another one and a constant.
