@@ -3,15 +3,21 @@
 //!
 //! To keep an array, or to make a zero of its size, costs no more than its making. So either may be done once for each time it is made.
 //! An array that is only passed on by an iteration (a state updated in place, one of two arrays chosen by a condition) is neither kept nor
-//! made zeros for there.
+//! made zeros for there. A part of an array from outside the iteration need not be kept: it is cut out again.
 
-use chadwick_core::{Atom, Block, Loop, LoopForm, Op, Statement, Var};
-use rustc_hash::FxHashSet;
+use chadwick_core::{Atom, Block, Loop, LoopForm, Op, SliceDim, Statement, Type, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
 pub struct Makings {
     /// How many loops, parallel forms and functions are around.
-    pub depth: usize,
+    depth: usize,
+    /// How many were around where a variable was bound, if any.
+    depths: FxHashMap<Var, usize>,
+    /// Integers that are a few light operations away from counters and from what was bound outside the iteration.
+    light: FxHashSet<Var>,
+    /// Parts of arrays from outside the iteration, at such places.
+    parts: FxHashSet<Var>,
     /// Variables bound in blocks that run many times.
     repeated: FxHashSet<Var>,
     /// Arrays whose making costs as much as a zero of their size. What a function gives is taken to be made by it.
@@ -19,6 +25,21 @@ pub struct Makings {
 }
 
 impl Makings {
+    /// Begins a block that runs many times, with what is bound at its start.
+    pub fn enter(&mut self, bound: &[Var]) {
+        self.depth += 1;
+        self.depths.extend(bound.iter().map(|var| (*var, self.depth)));
+    }
+
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Whether all that is at hand runs once.
+    pub fn runs_once(&self) -> bool {
+        self.depth == 0
+    }
+
     pub fn statement(&mut self, statement: &Statement) {
         let is_made = |atom: &Atom| matches!(atom, Atom::Var(var) if self.made.contains(var));
         let made: Vec<Var> = statement
@@ -36,13 +57,55 @@ impl Makings {
             .map(|(_, binder)| binder.var)
             .collect();
         self.made.extend(made);
+        self.note_part(statement);
         if self.depth > 0 {
+            self.depths.extend(statement.binders.iter().map(|binder| (binder.var, self.depth)));
             self.repeated.extend(statement.binders.iter().map(|binder| binder.var));
         }
     }
 
+    /// Notes what can be had again for next to nothing.
+    fn note_part(&mut self, statement: &Statement) {
+        let [binder] = statement.binders.as_slice() else { return };
+        let is_there = |array: &Atom| match array {
+            Atom::Var(array) => self.is_outside(*array) && self.can_be_kept(*array),
+            Atom::Const(_) => false,
+        };
+        let is_light = |atom: &Atom| match atom {
+            Atom::Var(var) => self.is_outside(*var) || self.light.contains(var),
+            Atom::Const(_) => true,
+        };
+        let is_known = match &statement.op {
+            Op::Prim(op, args) => op.is_light() && args.iter().all(is_light),
+            Op::Index { array, indices } => is_there(array) && indices.iter().all(is_light),
+            Op::Slice { array, dims } => {
+                is_there(array)
+                    && dims.iter().all(|dim| match dim {
+                        SliceDim::Index(index) => is_light(index),
+                        SliceDim::Range { start, count, stride } => [start, count, stride].into_iter().all(is_light),
+                    })
+            }
+            _ => false,
+        };
+        match binder.ty {
+            _ if !is_known => {}
+            Type::Prim(_) => {
+                self.light.insert(binder.var);
+            }
+            _ => {
+                self.parts.insert(binder.var);
+            }
+        }
+    }
+
+    /// Whether the variable was bound outside the innermost iteration.
+    fn is_outside(&self, var: Var) -> bool {
+        self.depths.get(&var).is_none_or(|depth| *depth < self.depth)
+    }
+
     /// Rows that iterations have to themselves: together they are no larger than the array they come from.
     pub fn own_rows(&mut self, indices: &[Var], body: &Block) {
+        self.light.extend(indices);
         for statement in &body.statements {
             if let (Op::Index { indices: used, .. }, [row]) = (&statement.op, statement.binders.as_slice())
                 && indices.iter().all(|index| used.contains(&Atom::Var(*index)))
@@ -57,9 +120,10 @@ impl Makings {
         if let LoopForm::For { index, .. } = &parts.form {
             self.own_rows(&[index.var], &parts.body);
         }
-        self.depth += 1;
+        let carried: Vec<Var> = parts.carry.iter().map(|carry| carry.var).collect();
+        self.enter(&carried);
         parts.body.statements.iter().for_each(|statement| self.statement(statement));
-        self.depth -= 1;
+        self.leave();
         for (carry, next) in parts.carry.iter().zip(&parts.body.results) {
             self.repeated.insert(carry.var);
             if matches!(next, Atom::Var(var) if self.made.contains(var)) {
@@ -70,7 +134,7 @@ impl Makings {
 
     /// Whether keeping the array for the reverse pass costs no more than its making.
     pub fn can_be_kept(&self, var: Var) -> bool {
-        !self.repeated.contains(&var) || self.made.contains(&var)
+        !self.repeated.contains(&var) || self.made.contains(&var) || self.parts.contains(&var)
     }
 
     /// Whether a zero of the array's size costs more than the array did.

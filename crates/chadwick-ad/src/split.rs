@@ -88,11 +88,11 @@ impl<'c, 'p> Split<'c, 'p> {
         bound: &[Var],
         given: &[Var],
     ) -> Option<(Vec<Statement>, Block, Needs)> {
-        self.forward.context.makings.depth += 1;
+        self.forward.context.makings.enter(bound);
         self.forward.context.b.push_block();
         let (primal, tangents) = self.block(body, wanted);
         let tangent = self.forward.context.b.pop_block(tangents);
-        self.forward.context.makings.depth -= 1;
+        self.forward.context.makings.leave();
         let context = &mut *self.forward.context;
         let needs = context.needs(&primal, &tangent, bound, given);
         let keeps = |var: &Var| context.var_type(*var).rank() == 0 || context.makings.can_be_kept(*var);

@@ -6,7 +6,8 @@ use crate::report::NoteKind;
 use crate::shapes::Moving;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, Statement, Type, Var,
+    Arm, Atom, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
+    Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -354,6 +355,13 @@ impl Cheap<'_> {
                 Op::Prim(op, args) => op.is_light() && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
                 Op::Index { array, indices } => self.is_there(array) && indices.iter().all(|index| self.atom(index)),
+                Op::Slice { array, dims } => {
+                    self.is_there(array)
+                        && dims.iter().all(|dim| match dim {
+                            SliceDim::Index(index) => self.atom(index),
+                            SliceDim::Range { start, count, stride } => self.atom(start) && self.atom(count) && self.atom(stride),
+                        })
+                }
                 Op::Dim { array, .. } => self.is_outside(array),
                 Op::ArrayLiteral { elements, .. } => elements.iter().all(|element| matches!(element, Atom::Const(_))),
                 Op::If { condition, then, otherwise } => {

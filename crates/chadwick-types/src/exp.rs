@@ -144,7 +144,7 @@ impl Checker<'_> {
                 let checks = self.new_checks();
                 self.expect(&written.ty, &inner.ty, checks, inner.span, "the expression does not have the type it is given");
                 let ty = written.ty;
-                Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(Exp { ty: ty.clone(), ..inner })), ty, span }
+                Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(inner)), ty, span }
             }
             A::Range { first, second, end, last } => self.range(first, second.as_deref(), *end, last, hint, span),
             A::Update { target, path, value } => {
@@ -443,13 +443,14 @@ impl Checker<'_> {
                 let expected = self.open_sizes(&ids, &written.ty);
                 self.expect(&expected, &typed.ty, checks, typed.span, "the body of the function does not have its result type");
                 let ty = if written.sizes.is_empty() { written.ty } else { typed.ty.clone() };
-                Exp { ty, ..typed }
+                let span = typed.span;
+                Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(typed)), ty, span }
             }
             None => self.exp(body, hint.as_ref()),
         };
         let opened: Vec<VarId> = openings.iter().flat_map(|opening| opening.names.iter().map(|(id, _)| *id)).collect();
         typed = read_sizes(openings, &patterns, typed);
-        if self.has_pending(checks) {
+        if result.is_none() && self.has_pending(checks) {
             let (ty, span) = (typed.ty.clone(), typed.span);
             typed = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(typed)), ty, span };
         }

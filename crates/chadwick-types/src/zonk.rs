@@ -180,7 +180,9 @@ impl Checker<'_> {
             ExpKind::Checked(checks, inner) => {
                 let checks = self.zonk_checks(checks);
                 let inner = self.zonk_box(inner);
-                if checks.checks.is_empty() {
+                // What has a size of its own keeps its type, though that size be hidden from here on.
+                let hides = matches!(ty, Type::Hidden(..)) && !matches!(inner.ty, Type::Hidden(..));
+                if checks.checks.is_empty() && !hides {
                     return Exp { ty, ..*inner };
                 }
                 ExpKind::Checked(checks, inner)

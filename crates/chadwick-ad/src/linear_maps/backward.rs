@@ -139,9 +139,9 @@ impl<'c, 'p> Backward<'c, 'p> {
         cotangents: &mut Cotangents,
         span: Span,
     ) -> Vec<Statement> {
-        self.context().makings.depth += 1;
+        self.context().makings.enter(params);
         let forward = self.block(derived, params, flow, cotangents, span);
-        self.context().makings.depth -= 1;
+        self.context().makings.leave();
         forward
     }
 

@@ -118,8 +118,9 @@ pub(super) fn split_function(
     }
     let (source, lambda) = opened(context, functions, function, span)?;
     let results = active_results(context, function, active, &source.results);
-    let outer = (std::mem::take(&mut context.shapes), context.makings.depth);
-    context.makings.depth += 1;
+    let shapes = std::mem::take(&mut context.shapes);
+    let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
+    context.makings.enter(&params);
     let (derived, variables) = derive(context, &lambda, active, span);
     let (mut seeds, mut seed_params) = (Vec::new(), Vec::new());
     for (wanted, ty) in results.iter().zip(&lambda.results) {
@@ -131,9 +132,9 @@ pub(super) fn split_function(
         lambda.params.iter().zip(active).filter(|(_, active)| **active).map(|(param, _)| param.clone()).collect();
     let wanted: Vec<Var> = inputs.iter().map(|param| param.var).collect();
     let applied = apply_reverse(context, functions, (&lambda, &derived, variables), seeds, &wanted, span);
-    let params: Vec<Var> = lambda.params.iter().map(|param| param.var).collect();
     let needs = context.needs(&applied.forward, &applied.reverse, &params, &[]);
-    (context.shapes, context.makings.depth) = outer;
+    context.shapes = shapes;
+    context.makings.leave();
     functions.open.pop();
 
     let kept: Vec<Type> = needs.saved.iter().map(|var| context.var_type(*var).any_sizes()).collect();

@@ -386,7 +386,7 @@ impl Reverse<'_, '_> {
         let (left_incoming, right_incoming) = incoming.split_at(left.results.len().min(incoming.len()));
         let both = [left_incoming, right_incoming].into_iter().all(|side| side.iter().any(Option::is_some));
         // In code that runs once, cotangents of their own cost no more than those that are there anyway.
-        let runs_once = self.context.makings.depth == 0 && self.parallel_depth == 0;
+        let runs_once = self.context.makings.runs_once() && self.parallel_depth == 0;
         let ((left_block, left_tapes), (right_block, right_tapes)) = if both && runs_once {
             let (left, left_dual) = self.part_with_dual(left, left_incoming, cotangents, span);
             let (right, right_dual) = self.part_with_dual(right, right_incoming, &Cotangents::default(), span);

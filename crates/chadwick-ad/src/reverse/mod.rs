@@ -19,7 +19,9 @@ mod stripmine;
 use crate::context::Context;
 use crate::report::NoteKind;
 use crate::tape::Needs;
-use chadwick_core::{Atom, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var};
+use chadwick_core::{
+    Atom, BinaryOp, Binder, Block, Const, FunctionId, Lambda, Op, PathStep, SliceDim, Statement, Type, TypeId, Var,
+};
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -180,6 +182,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             for statement in &statements {
                 self.context.note_shapes(statement);
                 self.context.makings.statement(statement);
+                self.collect_in_whole(statement, cotangents);
             }
             let mut forward: Vec<Statement> =
                 statements.iter().rev().map(|statement| self.statement(statement, cotangents)).collect();
@@ -192,9 +195,9 @@ impl<'c, 'p> Reverse<'c, 'p> {
 
     /// The same for a block that runs many times: the body of a loop, of a parallel form, of a function.
     fn split_repeated(&mut self, block: &Block, params: &[Var], cotangents: &mut Cotangents) -> Vec<Statement> {
-        self.context.makings.depth += 1;
+        self.context.makings.enter(params);
         let forward = self.split(block, params, cotangents);
-        self.context.makings.depth -= 1;
+        self.context.makings.leave();
         forward
     }
 
@@ -304,12 +307,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
             return;
         }
         let Atom::Var(var) = to else { return };
-        if let Some(Cotangent::Handle(handle, mut path)) = cotangents.get(var).cloned() {
-            let step = match indices(dims) {
-                Some(indices) => PathStep::Index(indices),
-                None => PathStep::Slice(dims.to_vec()),
-            };
-            path.push(step);
+        if let Some(Cotangent::Handle(handle, path)) = cotangents.get(var).cloned() {
+            let path = self.path_to_part(path, dims, span);
             let mut value = contribution;
             if self.context.is_sparse(&self.context.var_type(*var)) {
                 let part = self.part(to, dims, span);
@@ -334,6 +333,71 @@ impl<'c, 'p> Reverse<'c, 'p> {
         };
         let updated = self.context.emit_one(Op::Update { array: whole, dims: dims.to_vec(), value }, span);
         cotangents.insert(*var, Cotangent::Value(updated));
+    }
+
+    /// A part of an array whose cotangent is in an accumulator has its own there: no array of zeros is made for it.
+    fn collect_in_whole(&mut self, statement: &Statement, cotangents: &mut Cotangents) {
+        let (array, dims) = match &statement.op {
+            Op::Index { array, indices } => (array, indices.iter().cloned().map(SliceDim::Index).collect()),
+            Op::Slice { array, dims } => (array, dims.clone()),
+            _ => return,
+        };
+        if let ([part], Atom::Var(whole)) = (statement.binders.as_slice(), array)
+            && let Some(Cotangent::Handle(handle, path)) = cotangents.get(whole).cloned()
+            && part.ty.rank() > 0
+            && Context::is_flat(&part.ty)
+            && self.is_active(&Atom::Var(part.var))
+        {
+            let path = self.path_to_part(path, &dims, statement.span);
+            cotangents.insert(part.var, Cotangent::Handle(handle, path));
+        }
+    }
+
+    /// The path to a part of what a path leads to.
+    fn path_to_part(&mut self, mut path: Vec<PathStep>, dims: &[SliceDim], span: Span) -> Vec<PathStep> {
+        let last = match path.last() {
+            Some(PathStep::Index(indices)) => indices.iter().cloned().map(SliceDim::Index).collect(),
+            Some(PathStep::Slice(dims)) => dims.clone(),
+            Some(PathStep::Payload { .. }) | None => Vec::new(),
+        };
+        if !last.is_empty() {
+            path.pop();
+        }
+        let mut rest = dims.iter();
+        let mut all = Vec::new();
+        for dim in last {
+            all.push(match dim {
+                SliceDim::Range { start, count, stride } => match rest.next() {
+                    None => SliceDim::Range { start, count, stride },
+                    Some(SliceDim::Index(index)) => SliceDim::Index(self.place_in_range(&start, &stride, index, span)),
+                    Some(SliceDim::Range { start: first, count, stride: step }) => SliceDim::Range {
+                        start: self.place_in_range(&start, &stride, first, span),
+                        count: count.clone(),
+                        stride: self.times(&stride, step, span),
+                    },
+                },
+                index => index,
+            });
+        }
+        all.extend(rest.cloned());
+        path.push(match indices(&all) {
+            Some(indices) => PathStep::Index(indices),
+            None => PathStep::Slice(all),
+        });
+        path
+    }
+
+    /// `start + place * stride`.
+    fn place_in_range(&mut self, start: &Atom, stride: &Atom, place: &Atom, span: Span) -> Atom {
+        let distance = self.times(place, stride, span);
+        self.context.i64_op(BinaryOp::Add, start.clone(), distance, span)
+    }
+
+    fn times(&mut self, left: &Atom, right: &Atom, span: Span) -> Atom {
+        match (left, right) {
+            (Atom::Const(Const::I64(1)), other) | (other, Atom::Const(Const::I64(1))) => other.clone(),
+            (left, right) => self.context.i64_op(BinaryOp::Mul, left.clone(), right.clone(), span),
+        }
     }
 
     /// The cotangent so far as a value.

@@ -371,13 +371,14 @@ impl Simplify {
         let span = statement.span;
         let (mut binders, mut results, mut sizes) = (statement.binders.clone(), body.results.clone(), inner.to_vec());
         let mut after = Vec::new();
+        let has_factors = self.share_numbers(&inside, places, space);
         for (mut contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
             let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
             // Multiples of one number that go to several places beside each other are one array, and multiplied where it is read.
-            let factor = match self.is_beside(&contribution, places, space) {
+            let factor = match has_factors && self.is_beside(&contribution, places, space) {
                 true => take_factor(&mut contribution.value, space, &inside.statements),
                 false => None,
             };

@@ -96,6 +96,18 @@ impl Simplify {
         })
     }
 
+    /// Whether there are fewer numbers than multiples of them that a loop adds beside its own place.
+    pub(super) fn share_numbers(&self, inside: &Lifted, places: &[Vec<Option<usize>>], space: &[Axis]) -> bool {
+        let beside = inside.contributions.iter().zip(places).filter(|(it, places)| self.is_beside(it, places, space));
+        let values: FxHashSet<&Atom> = beside.map(|(contribution, _)| &contribution.value).collect();
+        let number = |value: &&Atom| {
+            let mut number = Atom::clone(value);
+            take_factor(&mut number, space, &inside.statements);
+            number
+        };
+        values.iter().map(number).collect::<FxHashSet<Atom>>().len() < values.len()
+    }
+
     /// Whether an array along an axis and one beside it have about as many elements.
     pub(super) fn is_near(&self, one: &Atom, other: &Atom) -> bool {
         let is_less = |less: &Atom, more: &Atom| match self.facts.definition(less) {
