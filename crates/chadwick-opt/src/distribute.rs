@@ -178,12 +178,16 @@ impl Distribute<'_> {
         for factor in factors.iter_mut().filter(|factor| factor.depth.is_some()) {
             factor.var = *renamed.get(&factor.var)?;
         }
-        without_effects(&mut making);
+        let own = bound_in(&making);
+        without_effects(&mut making, &own);
         let factors = self.exported(&mut making, found, &factors)?;
         if let Op::Build { body, .. } = &mut making.op {
             prune(body);
         }
-        Some((making, factors))
+        // A function that is called may add to what it is given.
+        let is_accumulator = |var: &Var| matches!(self.types.get(var.0 as usize), Some(Some(Type::Accumulator(_))));
+        let adds = op_free_variables(&making.op).iter().any(is_accumulator);
+        (!adds).then_some((making, factors))
     }
 
     /// A nest that makes this factor, if it costs little.
@@ -373,16 +377,17 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
-/// Takes away what adds to accumulators from outside, and checks.
-fn without_effects(nest: &mut Statement) {
+/// Takes away what adds to accumulators from outside the nest, and checks. `own` is what the nest binds.
+fn without_effects(nest: &mut Statement, own: &FxHashSet<Var>) {
     let op = std::mem::replace(&mut nest.op, Op::Copy(Vec::new()));
     nest.op = op.map_blocks(&mut |mut block| {
+        let is_effect = |it: &&mut Statement| match &it.op {
+            Op::Accumulate { handle, .. } => !matches!(handle, Atom::Var(handle) if own.contains(handle)),
+            op => matches!(op, Op::Assert { .. } | Op::Trace { .. }),
+        };
         // Nothing in its place, so that paths stay right.
-        let effects = |it: &&mut Statement| matches!(it.op, Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. });
-        block.statements.iter_mut().filter(effects).for_each(|it| it.op = Op::Copy(Vec::new()));
-        // The accumulators of an inner scope are its own.
-        let others = block.statements.iter_mut().filter(|it| !matches!(it.op, Op::WithAccumulators { .. }));
-        others.for_each(without_effects);
+        block.statements.iter_mut().filter(is_effect).for_each(|it| it.op = Op::Copy(Vec::new()));
+        block.statements.iter_mut().for_each(|it| without_effects(it, own));
         block
     });
 }

@@ -191,8 +191,10 @@ impl Emitter<'_, '_> {
             crossed = Some(level);
             level -= 1;
         }
-        let first = match (first, &growth) {
-            (Some(first), Some(_)) => first.as_exp(),
+        // The index itself may be computed inside.
+        let is_inside = crossed.is_some_and(|level| !self.defined_outside(index, level));
+        let first = match first {
+            Some(first) if growth.is_some() || is_inside => first.as_exp(),
             _ => index.clone(),
         };
         let outside = |index: &Exp| Exp::test(Test::Outside, index.clone(), dim.clone());
