@@ -293,6 +293,8 @@ pub struct GradOptions {
 pub struct GradcheckOptions {
     #[command(flatten)]
     pub call: CallOptions,
+    #[command(flatten)]
+    pub backend: BackendOptions,
     /// Differentiate only by these parameters [default: all floats]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub wrt: Vec<String>,
@@ -311,9 +313,9 @@ pub struct GradcheckOptions {
     /// The table, or what is wrong, for tools: JSON
     #[arg(long)]
     pub json: bool,
-    /// What differentiates
-    #[arg(long, default_value = "auto", value_parser = engine)]
-    pub engine: String,
+    /// What differentiates [default: chad-fast for native code, builtin for the interpreter]
+    #[arg(long, value_parser = engine)]
+    pub engine: Option<String>,
     #[command(flatten)]
     pub limits: LimitOptions,
 }

@@ -7,7 +7,7 @@ use crate::options::GradcheckOptions;
 use crate::output::{self, Paint};
 use chadwick::compile::Engine;
 use chadwick::gradcheck::{self, Comparison, Kind, Report};
-use chadwick::{Backend, Result};
+use chadwick::Result;
 use serde_json::json;
 
 pub fn command(options: &GradcheckOptions) -> Exit {
@@ -26,8 +26,10 @@ pub fn command(options: &GradcheckOptions) -> Exit {
 fn check(options: &GradcheckOptions) -> Result<Report> {
     let program = load(&options.call.file)?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
-    let engine = Engine::from_name(&options.engine).unwrap_or_default();
-    let program = compiled_for(&program, Some(&call.entry), engine, Backend::Interpreter)?;
+    // The derivative that `grad` computes.
+    let engine = options.engine.as_deref();
+    let by = engine.and_then(Engine::from_name).unwrap_or_default();
+    let program = compiled_for(&program, Some(&call.entry), by, options.backend.backend(false, engine))?;
     let function = program.function(&call.entry)?;
     let function = match options.wrt.is_empty() {
         true => function,
