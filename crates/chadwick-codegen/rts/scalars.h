@@ -53,14 +53,36 @@ static inline int32_t cw_clz(uint64_t bits, int width) { return bits == 0 ? widt
 static inline int32_t cw_ctz(uint64_t bits, int width) { return bits == 0 ? width : __builtin_ctzll(bits); }
 
 /* Of two numbers the one that is not NaN; the first on a tie. */
-#define CW_FLOAT(T, name)                                                                                                    \
+#define CW_FLOAT(T, U, name)                                                                                                 \
   static inline T cw_min_##name(T a, T b) { return a <= b || b != b ? a : b; }                                               \
   static inline T cw_max_##name(T a, T b) { return a >= b || b != b ? a : b; }                                               \
   static inline T cw_sign_##name(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a; }                                           \
-  static inline T cw_scale_##name(T a, T b) { return a == 0 ? a : a * b; }
+  static inline T cw_scale_##name(T a, T b) { return a == 0 ? a : a * b; }                                                   \
+  /* The same without a branch, for a cotangent that is the same all through a loop: tests of it would be threaded together, \
+     and the loop not vectorised. */                                                                                         \
+  static inline T cw_scale_each_##name(T a, T b) {                                                                           \
+    union {                                                                                                                  \
+      T number;                                                                                                              \
+      U bits;                                                                                                                \
+    } product = {a * b};                                                                                                     \
+    product.bits &= -(U)(a != 0);                                                                                            \
+    return product.number;                                                                                                   \
+  }                                                                                                                          \
+  static inline T cw_square_##name(T a) { return a * a; }
 
-CW_FLOAT(float, f32)
-CW_FLOAT(double, f64)
+CW_FLOAT(float, uint32_t, f32)
+CW_FLOAT(double, uint64_t, f64)
+
+/* The root as `pow` has it. */
+static inline float cw_root_f32(float a) { return a == -INFINITY ? INFINITY : sqrtf(a + 0.0f); }
+static inline double cw_root_f64(double a) { return a == -INFINITY ? INFINITY : sqrt(a + 0.0); }
+
+/* A power with a small constant exponent: by the library, or by multiplications. */
+#ifdef CW_STRICT
+#define CW_POWER(library, products) (library)
+#else
+#define CW_POWER(library, products) (products)
+#endif
 
 static inline double cw_atan2pi(double y, double x) { return atan2(y, x) / 3.14159265358979323846; }
 

@@ -5,9 +5,9 @@ use crate::arguments::{self, Default};
 use crate::commands::{compiled_for, finish, load};
 use crate::options::GradcheckOptions;
 use crate::output::{self, Paint};
+use chadwick::Result;
 use chadwick::compile::Engine;
 use chadwick::gradcheck::{self, Comparison, Kind, Report};
-use chadwick::Result;
 use serde_json::json;
 
 pub fn command(options: &GradcheckOptions) -> Exit {

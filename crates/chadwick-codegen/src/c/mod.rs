@@ -13,8 +13,8 @@ pub use prims::special_operation;
 use crate::emit::Shared;
 use crate::ir::*;
 use crate::layout::Layouts;
-use chadwick_core::{Prim, Program};
-use prims::{constant, operation, without_test};
+use chadwick_core::{BinaryOp, Prim, PrimOp, Program};
+use prims::{constant, operation, power, without_test};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -69,6 +69,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             arrays: &mut arrays,
             indent: 1,
             in_lanes: FxHashSet::default(),
+            vectors: None,
         };
         printer.function(memos.iter().position(|memo| memo == number));
     }
@@ -263,6 +264,8 @@ struct Printer<'a> {
     indent: usize,
     /// Locals that are arrays with a place for each lane, where lanes are printed.
     in_lanes: FxHashSet<Local>,
+    /// The counter of the loop around, if it runs in vectors. What is older was there before it.
+    vectors: Option<Local>,
 }
 
 impl Printer<'_> {
@@ -577,6 +580,12 @@ impl Printer<'_> {
     }
 
     fn for_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
+        let outer = std::mem::replace(&mut self.vectors, (*mark != Mark::Sequential).then_some(index));
+        self.marked_loop(index, from, to, body, mark);
+        self.vectors = outer;
+    }
+
+    fn marked_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
@@ -771,8 +780,16 @@ impl Printer<'_> {
             Exp::Context => String::from("ctx"),
             Exp::Prim(op, args) => {
                 let op = without_test(*op, args);
-                let args: Vec<String> = args.iter().map(|arg| self.exp(arg)).collect();
-                operation(op, &args)
+                let texts: Vec<String> = args.iter().map(|arg| self.exp(arg)).collect();
+                match (op, args.as_slice()) {
+                    (PrimOp::Binary(BinaryOp::Scale, prim @ (Prim::F32 | Prim::F64)), [Exp::Local(cotangent), _])
+                        if self.vectors.is_some_and(|index| *cotangent < index) =>
+                    {
+                        format!("cw_scale_each_{}({})", prim.name(), texts.join(", "))
+                    }
+                    (PrimOp::Binary(BinaryOp::Pow, prim), [_, Exp::Const(exponent)]) => power(prim, &texts, *exponent),
+                    _ => operation(op, &texts),
+                }
             }
             Exp::Add(a, b) => format!("({} + {})", self.exp(a), self.exp(b)),
             Exp::Sub(a, b) => format!("({} - {})", self.exp(a), self.exp(b)),

@@ -110,6 +110,42 @@ pub(super) fn without_test(op: PrimOp, args: &[Exp]) -> PrimOp {
     }
 }
 
+/// A power whose exponent is known. Small multiples of one half are products and roots, where that may differ in the last bits.
+pub(super) fn power(prim: Prim, args: &[String], exponent: Const) -> String {
+    const LARGEST: f64 = 8.0;
+    let library = operation(PrimOp::Binary(BinaryOp::Pow, prim), args);
+    let exponent = match (prim, exponent) {
+        (Prim::F32, Const::F32(exponent)) => f64::from(exponent),
+        (Prim::F64, Const::F64(exponent)) => exponent,
+        _ => return library,
+    };
+    let size = exponent.abs();
+    if size == 0.0 || exponent == 2.0 || size > LARGEST || (2.0 * size).fract() != 0.0 {
+        return library;
+    }
+    let (x, name) = (args[0].as_str(), prim.name());
+    let mut products = whole_power(x, size as u32, name);
+    if size.fract() != 0.0 {
+        let root = format!("cw_root_{name}({x})");
+        products = if size < 1.0 { root } else { format!("({products} * {root})") };
+        products = format!("{}({products})", if prim == Prim::F32 { "fabsf" } else { "fabs" });
+    }
+    if exponent < 0.0 {
+        products = format!("(1 / {products})");
+    }
+    format!("CW_POWER({library}, {products})")
+}
+
+fn whole_power(x: &str, exponent: u32, name: &str) -> String {
+    match exponent {
+        0 => String::from("1"),
+        1 => x.to_owned(),
+        2 => format!("({x} * {x})"),
+        exponent if exponent % 2 == 0 => format!("cw_square_{name}({})", whole_power(x, exponent / 2, name)),
+        exponent => format!("({x} * {})", whole_power(x, exponent - 1, name)),
+    }
+}
+
 pub(super) fn operation(op: PrimOp, args: &[String]) -> String {
     let arg = |at: usize| args.get(at).map_or("0", String::as_str);
     let (x, y) = (arg(0), arg(1));
