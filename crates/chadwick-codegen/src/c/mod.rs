@@ -13,6 +13,7 @@ pub use prims::special_operation;
 use crate::emit::Shared;
 use crate::ir::*;
 use crate::layout::Layouts;
+use crate::parallel::{for_each_exp, for_each_stm};
 use chadwick_core::{BinaryOp, Prim, PrimOp, Program};
 use prims::{constant, operation, power, without_test};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -69,7 +70,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             arrays: &mut arrays,
             indent: 1,
             in_lanes: FxHashSet::default(),
-            vectors: None,
+            steady: FxHashSet::default(),
         };
         printer.function(memos.iter().position(|memo| memo == number));
     }
@@ -264,8 +265,8 @@ struct Printer<'a> {
     indent: usize,
     /// Locals that are arrays with a place for each lane, where lanes are printed.
     in_lanes: FxHashSet<Local>,
-    /// The counter of the loop around, if it runs in vectors. What is older was there before it.
-    vectors: Option<Local>,
+    /// Cotangents that are the same all through the loop around, which runs in vectors, and are scaled several times in it.
+    steady: FxHashSet<Local>,
 }
 
 impl Printer<'_> {
@@ -580,9 +581,10 @@ impl Printer<'_> {
     }
 
     fn for_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
-        let outer = std::mem::replace(&mut self.vectors, (*mark != Mark::Sequential).then_some(index));
+        let steady = if *mark == Mark::Sequential { FxHashSet::default() } else { steady_cotangents(index, body) };
+        let outer = std::mem::replace(&mut self.steady, steady);
         self.marked_loop(index, from, to, body, mark);
-        self.vectors = outer;
+        self.steady = outer;
     }
 
     fn marked_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
@@ -783,7 +785,7 @@ impl Printer<'_> {
                 let texts: Vec<String> = args.iter().map(|arg| self.exp(arg)).collect();
                 match (op, args.as_slice()) {
                     (PrimOp::Binary(BinaryOp::Scale, prim @ (Prim::F32 | Prim::F64)), [Exp::Local(cotangent), _])
-                        if self.vectors.is_some_and(|index| *cotangent < index) =>
+                        if self.steady.contains(cotangent) =>
                     {
                         format!("cw_scale_each_{}({})", prim.name(), texts.join(", "))
                     }
@@ -833,6 +835,22 @@ impl Printer<'_> {
             Exp::Runtime(name, args) => format!("{name}({})", self.list(args)),
         }
     }
+}
+
+/// What a loop scales several times and does not change: locals that are older than its counter.
+fn steady_cotangents(index: Local, body: &[Stm]) -> FxHashSet<Local> {
+    let mut counts: FxHashMap<Local, usize> = FxHashMap::default();
+    for_each_stm(body, &mut |stm| {
+        for_each_exp(stm, &mut |exp| {
+            if let Exp::Prim(PrimOp::Binary(BinaryOp::Scale, _), args) = exp
+                && let [Exp::Local(cotangent), _] = args.as_slice()
+                && *cotangent < index
+            {
+                *counts.entry(*cotangent).or_default() += 1;
+            }
+        });
+    });
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(local, _)| local).collect()
 }
 
 fn is_data(ty: &chadwick_core::Type) -> bool {
