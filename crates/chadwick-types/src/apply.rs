@@ -145,7 +145,7 @@ impl Checker<'_> {
         if !used.contains(&param) {
             return (arg, to);
         }
-        if let Some(size) = self.size_of_exp(&arg) {
+        if let Some(size) = self.size_term(&arg) {
             return (arg, Subst::size(param, size).ty(&to));
         }
         let text = self.map.text(arg.span);

@@ -692,11 +692,11 @@ impl Checker<'_> {
         (typed, ty)
     }
 
-    fn slice_size(&self, size: &Size, start: Option<&Exp>, end: Option<&Exp>, stride: Option<&Exp>) -> Size {
+    fn slice_size(&mut self, size: &Size, start: Option<&Exp>, end: Option<&Exp>, stride: Option<&Exp>) -> Size {
         if stride.is_some_and(|stride| !matches!(stride.kind, ExpKind::Int(1))) {
             return Size::Unknown;
         }
-        let bound = |exp: &Exp| self.size_of_exp(exp);
+        let mut bound = |exp: &Exp| self.size_term(exp);
         let size = match (start, end) {
             (None, None) => Some(size.clone()),
             (None, Some(end)) => bound(end),
@@ -801,10 +801,10 @@ impl Checker<'_> {
         open(opened, Exp { kind, ty, span })
     }
 
-    fn range_size(&self, first: &Exp, second: Option<&Exp>, end: ast::RangeEnd, last: &Exp) -> Option<Size> {
-        let (first, last) = (self.size_of_exp(first)?, self.size_of_exp(last)?);
+    fn range_size(&mut self, first: &Exp, second: Option<&Exp>, end: ast::RangeEnd, last: &Exp) -> Option<Size> {
+        let (first, last) = (self.size_term(first)?, self.size_term(last)?);
         if let Some(second) = second {
-            let stride = Size::difference(self.size_of_exp(second)?, first.clone());
+            let stride = Size::difference(self.size_term(second)?, first.clone());
             if !self.same_size(&stride, &Size::Const(1)) {
                 return None;
             }

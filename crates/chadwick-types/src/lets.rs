@@ -65,7 +65,7 @@ impl Checker<'_> {
                 if let PatternKind::Var(id, _) = &pattern.kind
                     && matches!(self.shallow(&value.ty), Type::Prim(Prim::I64))
                 {
-                    self.vars[id.0 as usize].size = self.size_of_exp(&value);
+                    self.vars[id.0 as usize].size = self.size_term(&value);
                 }
                 let span = value.span;
                 let value = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(value)), ty: value_type, span };

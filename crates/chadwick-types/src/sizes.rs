@@ -5,7 +5,7 @@
 
 use crate::checker::Checker;
 use crate::tree::{CheckSet, Exp, ExpKind, SizeCheck};
-use crate::ty::{OpaqueSize, Size, SizeVar, Type, TypeArg, VarId};
+use crate::ty::{OpaqueSize, Prim, Size, SizeVar, Type, TypeArg, VarId};
 use crate::unify::{Mismatch, OnSizes, SizeState};
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -59,6 +59,9 @@ type Polynomial = BTreeMap<Vec<Factor>, i128>;
 
 /// Resolved sizes with more nodes than this are brought to normal form.
 const LONG_SIZE: usize = 24;
+
+/// Expressions with more parts than this are not sizes, unless they are polynomials.
+const LONGEST_TERM: usize = 24;
 
 /// A product of sums with more terms than this, or of a higher degree, is not multiplied out.
 const MOST_TERMS: usize = 256;
@@ -382,6 +385,40 @@ impl Checker<'_> {
             ExpKind::Checked(_, inner) | ExpKind::Attributed(_, inner) => self.size_of_exp(inner),
             _ => None,
         }
+    }
+
+    /// The expression as a size, if it is a polynomial, or short and made of numbers that do not change: then it can be computed again
+    /// wherever the size is asked for.
+    pub fn size_term(&mut self, exp: &Exp) -> Option<Size> {
+        if let Some(size) = self.size_of_exp(exp) {
+            return Some(size);
+        }
+        let is_i64 = matches!(self.shallow(&exp.ty), Type::Prim(Prim::I64));
+        (is_i64 && self.is_plain(exp, &mut { LONGEST_TERM })).then(|| self.size_of_typed(exp.clone()))
+    }
+
+    /// Whether an expression is nothing but numbers and functions of the program, at most so many; its types are known.
+    fn is_plain(&self, exp: &Exp, left: &mut usize) -> bool {
+        *left = left.saturating_sub(1);
+        let is_known = |ty: &Type| matches!(self.shallow(ty), Type::Prim(_));
+        *left > 0
+            && match &exp.kind {
+                ExpKind::Int(_) | ExpKind::Float(_) => is_known(&exp.ty),
+                ExpKind::Var { types, sizes, .. } => types.is_empty() && sizes.is_empty() && is_known(&exp.ty),
+                ExpKind::Project(record, _) => {
+                    let is_variable =
+                        matches!(&record.kind, ExpKind::Var { types, sizes, .. } if types.is_empty() && sizes.is_empty());
+                    is_variable && is_known(&exp.ty)
+                }
+                ExpKind::Apply { function, args, .. } => {
+                    let is_global = |id: VarId| self.vars[id.0 as usize].depth == 0;
+                    let is_function = matches!(&function.kind, ExpKind::Var { id, types, .. }
+                        if is_global(*id) && types.iter().all(is_known));
+                    is_function && is_known(&exp.ty) && args.iter().all(|arg| self.is_plain(arg, left))
+                }
+                ExpKind::Checked(_, inner) | ExpKind::Attributed(_, inner) => self.is_plain(inner, left),
+                _ => false,
+            }
     }
 
     /// Replaces names that `hidden` says are out of scope: by what they are known to equal, else by fresh names, which are returned.

@@ -219,7 +219,7 @@ impl Checker<'_> {
     }
 
     /// The expression as a size: arithmetic stays visible, whatever is inside it.
-    fn size_of_typed(&mut self, typed: Exp) -> Size {
+    pub fn size_of_typed(&mut self, typed: Exp) -> Size {
         if let Some(size) = self.size_of_exp(&typed) {
             return size;
         }
