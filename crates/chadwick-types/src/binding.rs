@@ -127,6 +127,8 @@ impl Checker<'_> {
         }
         let definitions: Vec<_> =
             heads.into_iter().zip(bodies).map(|(head, (body, result))| self.finish(head, body, &result)).collect();
+        // What is left are equations of sizes that have names now.
+        self.retry_deferred(top);
         definitions
     }
 

@@ -47,6 +47,8 @@ pub struct Checker<'a> {
     pub transparent: FxHashSet<NamedId>,
     /// Whether a value is compared with its spec in a module type just now.
     pub matching_spec: bool,
+    /// Whether an expression is given a type just now: that says nothing about the parts of its sizes.
+    pub coercing: bool,
     /// Functions whose result type is not written.
     pub unannotated: FxHashSet<VarId>,
     /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
@@ -100,6 +102,7 @@ impl<'a> Checker<'a> {
             known_functions: FxHashMap::default(),
             transparent: FxHashSet::default(),
             matching_spec: false,
+            coercing: false,
             unannotated: FxHashSet::default(),
             fresh_results: FxHashMap::default(),
             param_levels: FxHashMap::default(),

@@ -142,7 +142,11 @@ impl Checker<'_> {
                 let written = self.type_exp(annotation, Anonymous::Infer);
                 let inner = self.exp(inner, Some(&written.ty));
                 let checks = self.new_checks();
+                // What a function asks for is found from its parts.
+                let is_value = !matches!(self.shallow(&inner.ty), Type::Arrow(_));
+                let outer = std::mem::replace(&mut self.coercing, is_value);
                 self.expect(&written.ty, &inner.ty, checks, inner.span, "the expression does not have the type it is given");
+                self.coercing = outer;
                 let ty = written.ty;
                 Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(inner)), ty, span }
             }

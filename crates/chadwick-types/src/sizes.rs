@@ -73,6 +73,8 @@ pub struct Deferred {
     expected: Size,
     actual: Size,
     on_sizes: OnSizes,
+    /// Whether it comes of a coercion.
+    coerced: bool,
     span: Span,
 }
 
@@ -157,7 +159,7 @@ impl Checker<'_> {
         if let (Size::Var(var), other) | (other, Size::Var(var)) = (&expected, &actual) {
             if !self.is_plain_sum(other) && mentions(&self.polynomial(other), *var) {
                 if !self.difference(&expected, &actual).is_empty() {
-                    self.deferred.push(Deferred { expected, actual, on_sizes, span });
+                    self.deferred.push(Deferred { expected, actual, on_sizes, coerced: self.coercing, span });
                 }
                 return Ok(());
             }
@@ -173,7 +175,7 @@ impl Checker<'_> {
         }
         match (&expected, &actual) {
             (Size::Add(a, b), Size::Add(c, d)) | (Size::Mul(a, b), Size::Mul(c, d)) | (Size::Sub(a, b), Size::Sub(c, d))
-                if has_variables(&difference) =>
+                if has_variables(&difference) && !self.coercing =>
             {
                 self.unify_sizes(a, c, on_sizes, span)?;
                 return self.unify_sizes(b, d, on_sizes, span);
@@ -181,7 +183,7 @@ impl Checker<'_> {
             _ => {}
         }
         if has_variables(&difference) || self.open_arguments(&expected, &actual).is_some() {
-            self.deferred.push(Deferred { expected, actual, on_sizes, span });
+            self.deferred.push(Deferred { expected, actual, on_sizes, coerced: self.coercing, span });
             return Ok(());
         }
         let constant = difference.len() == 1 && difference.contains_key(&Vec::new());
@@ -249,10 +251,12 @@ impl Checker<'_> {
                 if last && self.solve(&equation) {
                     continue;
                 }
-                let Deferred { expected, actual, on_sizes, span } = &equation;
+                let Deferred { expected, actual, on_sizes, coerced, span } = &equation;
+                let outer = std::mem::replace(&mut self.coercing, *coerced);
                 if let Err(mismatch) = self.unify_sizes(expected, actual, *on_sizes, *span) {
                     self.report_mismatch(&mismatch, *span);
                 }
+                self.coercing = outer;
             }
             if self.deferred.len() >= before || self.deferred.is_empty() {
                 return;
