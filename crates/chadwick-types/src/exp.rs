@@ -749,11 +749,17 @@ impl Checker<'_> {
                 let old = self.project(target_use.clone(), field);
                 let old_type = old.ty.clone();
                 let new = self.update(old, rest, value, span);
-                let checks = self.new_checks();
-                self.expect(&old_type, &new.ty, checks, new.span, "the new value of the field has another type");
-                let kind = ExpKind::RecordUpdate(Box::new(target_use), field.name.clone(), Box::new(new));
-                let update = Exp { kind, ty: ty.clone(), span };
-                Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(update)), ty, span }
+                // Arrays may have another size than before.
+                let new_type = self.of_any_size(&old_type);
+                self.expect(&new_type, &new.ty, OnSizes::Ignore, new.span, "the new value of the field has another type");
+                let ty = match self.shallow(&ty) {
+                    Type::Record(fields) => Type::record(fields.iter().map(|(name, ty)| {
+                        let is_new = *name == field.name;
+                        (name.clone(), if is_new { new_type.clone() } else { ty.clone() })
+                    })),
+                    other => other,
+                };
+                Exp { kind: ExpKind::RecordUpdate(Box::new(target_use), field.name.clone(), Box::new(new)), ty, span }
             }
             Access::Index(parts, index_span) => {
                 let (indices, element_type) = self.index_parts(parts, &ty, *index_span);

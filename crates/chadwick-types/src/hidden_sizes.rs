@@ -111,6 +111,15 @@ impl Checker<'_> {
         }
     }
 
+    /// The type with a variable for each size of an array.
+    pub fn of_any_size(&mut self, ty: &Type) -> Type {
+        match self.shallow(ty) {
+            Type::Array(_, element) => Type::array(self.fresh_size(), self.of_any_size(&element)),
+            Type::Record(fields) => Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.of_any_size(ty))).collect()),
+            other => other,
+        }
+    }
+
     fn mentions_size(&self, ty: &Type, var: SizeVar) -> bool {
         match self.shallow(ty) {
             Type::Array(size, element) => self.size_mentions(&size, var) || self.mentions_size(&element, var),
