@@ -165,7 +165,6 @@ snapshots! {
     sum_ends_in_bar: "type t = #a | ";
     pattern_expected: "def f = \\(x, +) -> x";
     pattern_with_qualified_name: "def f = \\m.x -> 1";
-    pattern_record_with_type: "def f {x: i32} = x";
     reserved_word_as_pattern: "def f = \\in -> 1";
     one_element_tuple_pattern: "def f (x,) = x";
 }

@@ -49,6 +49,8 @@ pub struct Checker<'a> {
     pub matching_spec: bool,
     /// Whether an expression is given a type just now: that says nothing about the parts of its sizes.
     pub coercing: bool,
+    /// Where literals stand that are negated: the lowest integer of a type is the negative of one that the type does not have.
+    pub negated: FxHashSet<Span>,
     /// Functions whose result type is not written.
     pub unannotated: FxHashSet<VarId>,
     /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
@@ -103,6 +105,7 @@ impl<'a> Checker<'a> {
             transparent: FxHashSet::default(),
             matching_spec: false,
             coercing: false,
+            negated: FxHashSet::default(),
             unannotated: FxHashSet::default(),
             fresh_results: FxHashMap::default(),
             param_levels: FxHashMap::default(),

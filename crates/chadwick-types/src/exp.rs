@@ -390,6 +390,9 @@ impl Checker<'_> {
             UnaryOperator::Negate => "negate",
             UnaryOperator::Not => "complement",
         };
+        if operator == UnaryOperator::Negate && matches!(operand.kind, ast::ExpKind::Literal(_)) {
+            self.negated.insert(operand.span);
+        }
         let function = self.intrinsic(name, span);
         self.apply(function, vec![Argument::Source(operand)], span)
     }

@@ -1,7 +1,7 @@
 //! Module types: what a module must have, and what of it can be seen.
 
 use crate::checker::Checker;
-use crate::env::{Module, Scope, Term, TypeEntry, TypeEntryParam, ValueEntry};
+use crate::env::{Module, Scope, SignatureEntry, Term, TypeEntry, TypeEntryParam, ValueEntry};
 use crate::subst::Subst;
 use crate::tree::{Definition, DefinitionBody, Exp, ExpKind, Function, NamedBody, NamedParam, NamedType, SizeCheck};
 use crate::ty::{NamedId, Scheme, Size, Type, TypeArg, VarId};
@@ -10,6 +10,9 @@ use crate::unify::OnSizes;
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast::{self, ModuleTypeExpKind, SpecKind};
 use std::rc::Rc;
+
+/// How deep module types may be nested.
+const MOST_NESTED: usize = 100;
 
 /// A module type with its includes unfolded and its refinements at hand.
 #[derive(Default)]
@@ -77,7 +80,7 @@ impl Checker<'_> {
         hiding: Hiding,
         span: Span,
     ) -> Option<Rc<Module>> {
-        if let ModuleTypeExpKind::Arrow { .. } = &signature.kind {
+        if self.is_parametric(signature, 0) {
             return match &**module {
                 Module::Functor(_) => Some(module.clone()),
                 Module::Structure(_) => {
@@ -100,7 +103,7 @@ impl Checker<'_> {
     }
 
     fn pretend_refined(&mut self, signature: &ast::ModuleTypeExp, refinements: Vec<Refinement>) -> Option<Rc<Module>> {
-        if let ModuleTypeExpKind::Arrow { .. } = &signature.kind {
+        if self.is_parametric(signature, 0) {
             return None;
         }
         self.with_signature(signature, refinements, |checker, flat| {
@@ -168,24 +171,46 @@ impl Checker<'_> {
         result
     }
 
+    fn find_signature(&mut self, name: &ast::QualName) -> Option<Rc<SignatureEntry>> {
+        if name.qualifiers.is_empty() {
+            return self.env.signature(&name.name.name).cloned();
+        }
+        match self.find_module(&name.qualifiers).as_deref() {
+            Some(Module::Structure(scope)) => scope.signatures.get(&name.name.name).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Whether the module type is one of parametric modules.
+    fn is_parametric(&mut self, signature: &ast::ModuleTypeExp, depth: usize) -> bool {
+        match &signature.kind {
+            ModuleTypeExpKind::Arrow { .. } => true,
+            // What is unknown, or nested without end, is found out when it is unfolded.
+            ModuleTypeExpKind::Name(name) if depth < MOST_NESTED => {
+                let errors = self.diagnostics.len();
+                let found = self.find_signature(name);
+                self.diagnostics.truncate(errors);
+                found.is_some_and(|entry| {
+                    let env = std::mem::replace(&mut self.env, entry.env.clone());
+                    let is_parametric = self.is_parametric(&entry.exp, depth + 1);
+                    self.env = env;
+                    is_parametric
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// Collects specs and refinements. Afterwards the environment is the one in which the specs were written.
     fn flatten(&mut self, signature: &ast::ModuleTypeExp, flat: &mut Flat, included: bool, depth: usize) -> bool {
-        if depth > 100 {
+        if depth > MOST_NESTED {
             self.error("E0293", signature.span, "module types are nested too deeply");
             return false;
         }
         match &signature.kind {
             ModuleTypeExpKind::Error | ModuleTypeExpKind::Arrow { .. } => false,
             ModuleTypeExpKind::Name(name) => {
-                let found = if name.qualifiers.is_empty() {
-                    self.env.signature(&name.name.name).cloned()
-                } else {
-                    match self.find_module(&name.qualifiers).as_deref() {
-                        Some(Module::Structure(scope)) => scope.signatures.get(&name.name.name).cloned(),
-                        _ => None,
-                    }
-                };
-                let Some(entry) = found else {
+                let Some(entry) = self.find_signature(name) else {
                     self.error("E0298", name.span(), format!("unknown module type {name}"));
                     return false;
                 };

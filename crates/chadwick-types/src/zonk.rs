@@ -282,13 +282,13 @@ impl Checker<'_> {
     fn check_range(&mut self, value: i128, prim: Prim, span: Span) {
         let bits = prim.bits();
         let (lowest, highest) = match prim {
-            // The negative of the lowest value is written as a negation of a literal one too large.
-            prim if prim.is_signed() => (-(1i128 << (bits - 1)), 1i128 << (bits - 1)),
+            prim if prim.is_signed() => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
             _ => (0, (1i128 << bits) - 1),
         };
-        if value < lowest || value > highest {
+        let is_lowest = value == -lowest && self.negated.contains(&span);
+        if !(lowest..=highest).contains(&value) && !is_lowest {
             self.error("E0218", span, format!("literal {value} is out of bounds for {}", prim.name())).hint =
-                Some(format!("{} holds {lowest} to {}", prim.name(), if prim.is_signed() { highest - 1 } else { highest }));
+                Some(format!("{} holds {lowest} to {highest}", prim.name()));
         }
     }
 

@@ -165,14 +165,14 @@ impl Parser<'_> {
                     p.expect(TokenKind::Equals, "`=` and a pattern for the field");
                     return (field, Some(p.pattern()));
                 }
-                if p.at(TokenKind::Colon) {
-                    let name = &field.name;
-                    let diagnostic = p.expected("E0125", "`,`, `=` or `}`").hint(format!("write `{{{name} = {name}: t}}`"));
-                    p.report(diagnostic);
-                    p.advance();
-                    p.type_exp();
+                if !p.eat(TokenKind::Colon) {
+                    return (field, None);
                 }
-                (field, None)
+                // `{x: t}` is `{x = x: t}`.
+                let variable = Pattern { kind: PatternKind::Name(field.name.clone()), span: field.span };
+                let ty = Box::new(p.type_exp());
+                let pattern = p.matching(field.span, PatternKind::Ascribe(Box::new(variable), ty));
+                (field, Some(pattern))
             })
         });
         PatternKind::Record(fields)
