@@ -14,6 +14,7 @@ mod rows;
 mod shapes;
 mod shifts;
 mod signs;
+mod sums;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
@@ -316,7 +317,11 @@ impl Simplify {
         match op {
             Op::If { .. } => self.after_control(op, span),
             Op::Build { .. } => self.build(op),
-            Op::Loop(parts) if self.hints == Hints::Drop => self.interchange(parts, span),
+            Op::Loop(parts) => match self.loop_as_sum(&parts, span) {
+                Some(sum) => sum,
+                None if self.hints == Hints::Drop => self.interchange(parts, span),
+                None => Step::Op(Op::Loop(parts)),
+            },
             Op::Reduce { .. } => match self.narrow_sum(op, span) {
                 Step::Op(op) => self.unsigned_sum(op, span),
                 narrower => narrower,

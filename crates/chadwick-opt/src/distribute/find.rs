@@ -96,8 +96,12 @@ impl Search {
     fn nest(&mut self, statement: &Statement) -> Option<Found> {
         let (Op::Build { space, body, .. } | Op::Reduce { space, body, .. }) = &statement.op else { return None };
         // A sum of products with nothing around it is what all this is for.
+        let is_plain_sum = |op: &Op| match op {
+            Op::Reduce { body, .. } => body.statements.iter().all(|it| it.op.scopes().is_empty()),
+            _ => false,
+        };
         let is_bare = match body.statements.as_slice() {
-            [only] => self.levels.len() == self.outside && matches!(only.op, Op::Reduce { .. }) && names(only, &body.results),
+            [only] => self.levels.len() == self.outside && is_plain_sum(&only.op) && names(only, &body.results),
             _ => false,
         };
         if is_bare {
