@@ -5,8 +5,13 @@
 //! An array that is only passed on by an iteration (a state updated in place, one of two arrays chosen by a condition) is neither kept nor
 //! made zeros for there. A part of an array from outside the iteration need not be kept: it is cut out again.
 
-use chadwick_core::{Atom, Block, Loop, LoopForm, Op, SliceDim, Statement, Type, Var};
+use chadwick_core::{Atom, Block, Loop, LoopForm, Op, PrimOp, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Whether an operation costs no more than to keep its result.
+pub fn is_cheap(op: PrimOp) -> bool {
+    op.is_light() || op.result().is_integer()
+}
 
 #[derive(Default)]
 pub struct Makings {
@@ -76,7 +81,7 @@ impl Makings {
             Atom::Const(_) => true,
         };
         let is_known = match &statement.op {
-            Op::Prim(op, args) => op.is_light() && args.iter().all(is_light),
+            Op::Prim(op, args) => is_cheap(*op) && args.iter().all(is_light),
             Op::Index { array, indices } => is_there(array) && indices.iter().all(is_light),
             Op::Slice { array, dims } => {
                 is_there(array)

@@ -1,7 +1,7 @@
 //! What a nested dual needs of the block it belongs to: recorded, or made again where that is no dearer than reading it back.
 
 use crate::context::{Context, boxed, with_axis};
-use crate::makings::Makings;
+use crate::makings::{Makings, is_cheap};
 use crate::report::NoteKind;
 use crate::shapes::Moving;
 use chadwick_core::visit::{free_variables, op_free_variables};
@@ -352,7 +352,7 @@ impl Cheap<'_> {
         self.known.insert(var, false);
         let is_cheap = match self.definitions.get(&var).map(|at| &self.forward[*at]) {
             Some(statement) if statement.binders.len() == 1 || matches!(statement.op, Op::Build { .. }) => match &statement.op {
-                Op::Prim(op, args) => op.is_light() && args.iter().all(|arg| self.atom(arg)),
+                Op::Prim(op, args) => is_cheap(*op) && args.iter().all(|arg| self.atom(arg)),
                 Op::Copy(atoms) => atoms.iter().all(|atom| self.atom(atom)),
                 Op::Index { array, indices } => self.is_there(array) && indices.iter().all(|index| self.atom(index)),
                 Op::Slice { array, dims } => {

@@ -22,6 +22,7 @@ use chadwick_core::{
     Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
+use rustc_hash::FxHashSet;
 
 use narrow::Zeros;
 
@@ -29,7 +30,8 @@ use narrow::Zeros;
 pub fn simplify(program: &mut Program, hints: Hints) {
     let integers_vary = hints == Hints::Keep && program.functions.iter().any(|function| varies_integers(&function.body, program));
     let (facts, zeros) = (Facts::new(program), Zeros::new(program));
-    let mut pass = Simplify { facts, zeros, hints, integers_vary, names: std::mem::take(&mut program.var_names) };
+    let names = std::mem::take(&mut program.var_names);
+    let mut pass = Simplify { facts, zeros, hints, integers_vary, changed: FxHashSet::default(), names };
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
         program.functions[at].body = pass.block(body);
@@ -50,6 +52,8 @@ struct Simplify {
     hints: Hints,
     /// Whether integers may have derivatives that are still to come: then equal ones are not the same.
     integers_vary: bool,
+    /// Arrays that were changed before.
+    changed: FxHashSet<Var>,
     /// What the source calls each variable of the program.
     names: Vec<Name>,
 }
@@ -172,6 +176,7 @@ impl Simplify {
         }
         self.facts.note_shapes(&statement.binders, &statement.op);
         self.note_support(&statement);
+        self.note_changed(&statement.op);
         match (&statement.op, statement.binders.as_slice()) {
             (Op::Dim { array: Atom::Var(array), axis }, [binder]) => {
                 self.facts.set_size(*array, *axis, Atom::Var(binder.var));
@@ -183,6 +188,18 @@ impl Simplify {
             _ => {}
         }
         out.push(statement);
+    }
+
+    /// Notes arrays that may be changed in place: to read them behind that would be to copy them.
+    fn note_changed(&mut self, op: &Op) {
+        let changed: &[Atom] = match op {
+            Op::Update { array, .. } => std::slice::from_ref(array),
+            Op::Scatter { dest, .. } | Op::Hist { dest, .. } => dest,
+            Op::WithAccumulators { init, .. } => init,
+            Op::Loop(parts) => &parts.initial,
+            _ => &[],
+        };
+        self.changed.extend(changed.iter().filter_map(Atom::as_var));
     }
 
     /// Whether the number has no derivative: a literal or a length.

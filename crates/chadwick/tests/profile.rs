@@ -91,3 +91,29 @@ fn changes_of_arrays_copy_parts_and_not_the_array() {
         assert!(many < 3 * few, "{entry}, gradient {gradient}: {few} and {many} bytes");
     }
 }
+
+const RECOMPUTED: &str = "
+entry windows [n] (x: [n]f64): f64 =
+  f64.sum (map (\\i -> f64.sum (map (\\v -> v * v * v) x[i:i + 50])) (iota (n - 50)))
+entry sums [n] (x: [n]f64): f64 =
+  f64.sum (tabulate n (\\i -> (loop s = 0 for k < n do s + x[i] * x[k] * x[k]) ** 2))
+";
+
+/// Parts of arrays are cut out again in the reverse pass, and loops that add up keep nothing: what a gradient allocates is in proportion to
+/// its argument, though the function reads each of its numbers many times.
+#[test]
+fn gradients_keep_neither_parts_of_arrays_nor_sums() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    for entry in ["windows", "sums"] {
+        let options = NativeOptions { strict: false, quick: true, threads: 1 };
+        let request = Request { entry: entry.to_owned(), gradient: true, wrt: Vec::new(), options };
+        let profiled = profile::compile(Path::new("program.fut"), RECOMPUTED, &FileLoader, &request).expect("a profile");
+        let x: Value = vec![0.5; 1000].into();
+        profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
+        let bytes = profiled.profile().expect("a profile").allocated_bytes;
+        // To keep the parts would take 380,000 bytes, to keep the terms 8 million.
+        assert!(bytes < 200 * 1000, "{entry}: {bytes} bytes");
+    }
+}

@@ -121,7 +121,7 @@ impl Simplify {
                     None => Step::Op(Op::Index { array, indices }),
                 }
             }
-            Some(Op::Slice { array: inner, dims }) => {
+            Some(Op::Slice { array: inner, dims }) if !matches!(inner, Atom::Var(inner) if self.changed.contains(inner)) => {
                 let (inner, dims) = (inner.clone(), dims.clone());
                 match self.read_part(&inner, &dims, &indices) {
                     Some(block) => Step::Splice(block),
