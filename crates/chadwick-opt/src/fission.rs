@@ -57,7 +57,7 @@ fn split(program: &mut Program, space: &[Axis], body: Block, out: &mut Vec<State
 }
 
 /// Gives the statements before a place a loop of their own, if little is stored for the others.
-fn split_at(program: &mut Program, space: &[Axis], body: Block, at: usize, out: &mut Vec<Statement>) -> Block {
+pub fn split_at(program: &mut Program, space: &[Axis], body: Block, at: usize, out: &mut Vec<Statement>) -> Block {
     let Some(stored) = stored(&body, at) else { return body };
     let Block { mut statements, results } = body;
     let rest = statements.split_off(at);
@@ -110,7 +110,7 @@ fn is_sum(statement: &Statement) -> bool {
     }
 }
 
-fn is_number(statement: &Statement) -> bool {
+pub fn is_number(statement: &Statement) -> bool {
     let is_simple = match &statement.op {
         Op::If { then, otherwise, .. } => [then, otherwise].iter().all(|block| block.statements.is_empty()),
         op => matches!(op, Op::Prim(..) | Op::Index { .. } | Op::Dim { .. } | Op::Copy(_)),

@@ -12,6 +12,7 @@ mod fission;
 mod fuse;
 mod inline;
 mod pieces;
+mod row_order;
 mod simplify;
 mod unroll;
 mod unswitch;
@@ -25,6 +26,7 @@ pub use fission::fission;
 pub use fuse::fuse;
 pub use inline::inline;
 pub use pieces::split_rows;
+pub use row_order::row_order;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
@@ -57,6 +59,7 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "distribute", run: distribute },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "distribute", run: distribute },
+    Pass { name: "rows", run: row_order },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "unroll", run: unroll },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
