@@ -11,6 +11,7 @@
 mod agreement;
 mod compiled;
 mod differences;
+mod layers;
 mod mutation;
 mod native;
 mod runs;
@@ -67,6 +68,18 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
         engine_agrees::<f64>(Engine::ChadFast, program, Element::F64, report)
     });
     report.assert_meaningful();
+}
+
+#[test]
+fn gradients_of_networks_agree_with_the_interpreter() {
+    runs::for_stretches(programs(120), 4, &|seeds| layers::gradients_agree(seeds, false));
+}
+
+#[test]
+fn native_gradients_of_networks_agree_with_the_interpreter() {
+    if chadwick::native_code_available().is_ok() {
+        runs::for_stretches(programs(16), 8, &|seeds| layers::gradients_agree(seeds, true));
+    }
 }
 
 /// The rungs of dual numbers that are meant for use.

@@ -73,7 +73,7 @@ pub fn config_of(seed: u64) -> Config {
 const STACK_BYTES: usize = 256 << 20;
 
 /// Stretches of seeds from where the environment says, at most so long, on all cores.
-fn for_stretches(count: u64, length: u64, work: &(dyn Fn(Range<u64>) + Sync)) {
+pub fn for_stretches(count: u64, length: u64, work: &(dyn Fn(Range<u64>) + Sync)) {
     let start = number_from_environment("CHADWICK_SEED").unwrap_or(0);
     let (next, end) = (AtomicU64::new(start), start + count);
     let workers = thread::available_parallelism().map_or(1, usize::from);
