@@ -220,12 +220,27 @@ impl<'a> Checker<'a> {
 
     /// Unifies and reports a mismatch as an error about `what`.
     pub fn expect(&mut self, expected: &Type, actual: &Type, on_sizes: OnSizes, span: Span, what: &str) -> bool {
+        // What is known of it before it is compared.
+        let word = match self.shallow(actual) {
+            Type::Var(var) => match &self.type_vars[var.0 as usize] {
+                TypeState::Unbound { constraint, .. } => constraint.word(),
+                TypeState::Bound(_) => None,
+            },
+            _ => None,
+        };
         match self.unify(expected, actual, on_sizes, span) {
             Ok(()) => true,
             Err(mismatch) => {
                 let (expected, actual) = (self.show(expected), self.show(actual));
-                let label = format!("this has type {actual}");
+                let label = match (&mismatch, word) {
+                    (Mismatch::Constraint(_), Some(word)) => format!("this has some {word} type"),
+                    _ => format!("this has type {actual}"),
+                };
                 let diagnostic = match &mismatch {
+                    // Abstract types of two modules may have one name.
+                    Mismatch::Types(..) if expected == actual => {
+                        Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found another type of that name"))
+                    }
                     Mismatch::Types(..) => {
                         Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}"))
                     }
@@ -250,11 +265,15 @@ impl<'a> Checker<'a> {
 
     fn mismatch_hint(&self, expected: &Type, actual: &Type, whole: bool) -> Option<String> {
         match (self.shallow(expected), self.shallow(actual)) {
-            (Type::Prim(expected), Type::Prim(actual)) if expected.is_float() || expected.is_integer() => {
-                Some(format!("convert it: `{}.{} e`", expected.name(), actual.name()))
-            }
+            (Type::Prim(expected), Type::Prim(actual)) if expected.is_float() || expected.is_integer() => Some(match whole {
+                true => format!("convert it: `{}.{} e`", expected.name(), actual.name()),
+                false => format!("convert the part that differs: `{}.{}`", expected.name(), actual.name()),
+            }),
             (Type::Prim(Prim::Bool), Type::Prim(_)) => Some(String::from("compare it, as in `e != 0`")),
             (_, Type::Arrow(_)) => Some(String::from("a function is given here; is an argument missing?")),
+            (Type::Named(_, expected, _), Type::Named(_, actual, _)) if expected == actual => {
+                Some(String::from("both types are abstract, each in a module of its own"))
+            }
             _ if whole => None,
             (expected, actual) => {
                 let (expected, actual) = (self.show(&expected), self.show(&actual));

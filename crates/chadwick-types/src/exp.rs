@@ -723,8 +723,9 @@ impl Checker<'_> {
         let signed = Constraint::prims(PrimSet::SIGNED);
         if self.constrain(&typed.ty, signed, typed.span).is_err() {
             let shown = self.show(&typed.ty);
+            let is_known = matches!(self.shallow(&typed.ty), Type::Prim(_));
             self.error("E0241", typed.span, format!("an index must be a signed integer, not {shown}")).hint =
-                Some(format!("convert it: `i64.{shown} e`"));
+                is_known.then(|| format!("convert it: `i64.{shown} e`"));
         }
         typed
     }

@@ -445,7 +445,12 @@ impl Checker<'_> {
         let actual = subst.ty(&actual.body);
         let checks = self.new_checks();
         let what = format!("type {name} is not what the module type says");
-        self.expect(&wanted.body.clone(), &actual, checks, span, &what);
+        if !self.expect(&wanted.body.clone(), &actual, checks, span, &what)
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            // No expression could be converted here.
+            last.hint = None;
+        }
     }
 
     /// The abbreviation that a type declaration makes.
