@@ -347,6 +347,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
             && part.ty.rank() > 0
             && Context::is_flat(&part.ty)
             && self.is_active(&Atom::Var(part.var))
+            // A result of the block has a cotangent of its own already.
+            && !cotangents.contains_key(&part.var)
         {
             let path = self.path_to_part(path, &dims, statement.span);
             cotangents.insert(part.var, Cotangent::Handle(handle, path));

@@ -96,17 +96,24 @@ impl Search {
     fn nest(&mut self, statement: &Statement) -> Option<Found> {
         let (Op::Build { space, body, .. } | Op::Reduce { space, body, .. }) = &statement.op else { return None };
         // A sum of products with nothing around it is what all this is for.
-        let is_plain_sum = |op: &Op| match op {
+        let is_bare = match body.statements.as_slice() {
+            [only] => self.levels.len() == self.outside && matches!(only.op, Op::Reduce { .. }) && names(only, &body.results),
+            _ => false,
+        };
+        let is_plain_sum = |it: &Statement| match &it.op {
             Op::Reduce { body, .. } => body.statements.iter().all(|it| it.op.scopes().is_empty()),
             _ => false,
         };
-        let is_bare = match body.statements.as_slice() {
-            [only] => self.levels.len() == self.outside && is_plain_sum(&only.op) && names(only, &body.results),
-            _ => false,
-        };
-        if is_bare {
+        if is_bare && body.statements.iter().all(is_plain_sum) {
             return None;
         }
+        let found = self.inside(space, body)?;
+        // Sums of sums: a product of matrices that are there is worth its memory, but not one whose factors would have to be stored, too.
+        (!is_bare || found.factors.iter().all(|factor| factor.depth.is_none())).then_some(found)
+    }
+
+    /// The first sum of products in the body of a loop.
+    fn inside(&mut self, space: &[Axis], body: &Block) -> Option<Found> {
         let mut level = Level::new(space);
         body.statements.iter().for_each(|it| level.define(it));
         self.levels.push(level);
