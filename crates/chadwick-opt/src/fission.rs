@@ -84,7 +84,7 @@ pub fn split_at(program: &mut Program, space: &[Axis], body: Block, at: usize, o
 }
 
 /// What statements from a place on need of those before it, if that is a few numbers.
-fn stored(body: &Block, at: usize) -> Option<Vec<Binder>> {
+pub fn stored(body: &Block, at: usize) -> Option<Vec<Binder>> {
     let (head, rest) = body.statements.split_at(at);
     let mut used: FxHashSet<Var> = rest.iter().flat_map(|statement| op_free_variables(&statement.op)).collect();
     used.extend(body.results.iter().filter_map(Atom::as_var));
@@ -98,7 +98,7 @@ fn stored(body: &Block, at: usize) -> Option<Vec<Binder>> {
     (are_numbers && can_read_again && (1..=MOST_STORED).contains(&stored.len())).then_some(stored)
 }
 
-fn is_read(op: &Op) -> bool {
+pub fn is_read(op: &Op) -> bool {
     matches!(op, Op::Index { .. } | Op::Dim { .. })
 }
 

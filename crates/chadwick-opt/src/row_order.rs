@@ -4,7 +4,7 @@
 //! memory. Where the outer loop does nothing else but make a number or two, these are stored, and the loops change places. Then rows are
 //! gone through in order, and what goes to one place for all of a row is a sum.
 
-use crate::fission::{is_number, split_at};
+use crate::fission::{is_number, is_read, split_at, stored};
 use chadwick_core::visit::Copier;
 use chadwick_core::{Atom, Axis, Binder, Block, Const, Lambda, Op, PathStep, Prim, Program, Statement, Type, Var};
 use chadwick_source::Span;
@@ -57,7 +57,9 @@ impl Columns {
         let mut bound: FxHashSet<Var> = body.statements.iter().flat_map(|it| &it.binders).map(|binder| binder.var).collect();
         bound.insert(outer.var);
         let depends = |atom: &Atom| matches!(atom, Atom::Var(var) if bound.contains(var));
-        if !is_nest || !is_long(outer) || !is_long(inner) || depends(&inner.size) {
+        // What is computed for a column must not be computed for each of its elements.
+        let can_be_stored = body.statements[..at].iter().all(|it| is_read(&it.op)) || stored(body, at).is_some();
+        if !is_nest || !can_be_stored || !is_long(outer) || !is_long(inner) || depends(&inner.size) {
             return None;
         }
         bound.extend(innermost.statements.iter().flat_map(|it| &it.binders).map(|binder| binder.var));

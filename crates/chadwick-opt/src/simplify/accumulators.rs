@@ -628,13 +628,13 @@ fn accumulate(contribution: Contribution) -> Statement {
     Statement { binders: Vec::new(), op: Op::Accumulate { handle: Atom::Var(handle), path, value }, span }
 }
 
-/// Whether an operation uses one of the variables.
 /// How many statements use a handle.
 fn users(statements: &[Statement], handle: Var) -> usize {
     let handle = FxHashSet::from_iter([handle]);
     statements.iter().filter(|statement| uses(&statement.op, &handle)).count()
 }
 
+/// Whether an operation uses one of the variables.
 pub(super) fn uses(op: &Op, vars: &FxHashSet<Var>) -> bool {
     chadwick_core::visit::op_free_variables(op).iter().any(|var| vars.contains(var))
 }

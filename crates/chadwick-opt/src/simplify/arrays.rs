@@ -186,7 +186,7 @@ impl Simplify {
                 SliceDim::Index(index) => index.clone(),
                 SliceDim::Range { start, count, stride } => {
                     let place = rest.next()?;
-                    let is_inside = literal_i64(place)? < literal_i64(&self.facts.resolve(count))?;
+                    let is_inside = (0..literal_i64(&self.facts.resolve(count))?).contains(&literal_i64(place)?);
                     is_inside.then(|| self.place_in_range(start, stride, place, &mut statements))?
                 }
             });
