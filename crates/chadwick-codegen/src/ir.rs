@@ -449,6 +449,11 @@ impl Stm {
                 found |= *changed == local;
             }
             Stm::Store { data, at, value } => [data, at, value].into_iter().for_each(visit),
+            Stm::Put { place, value } => [place, value].into_iter().for_each(visit),
+            Stm::If { condition, then, otherwise } => {
+                visit(condition);
+                found |= then.iter().chain(otherwise).any(|stm| stm.names(local));
+            }
             _ => {}
         }
         found

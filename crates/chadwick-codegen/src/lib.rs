@@ -10,6 +10,7 @@ mod columns;
 mod emit;
 pub mod export;
 pub mod ir;
+mod lanes;
 mod laps;
 mod layout;
 mod liveness;

@@ -97,8 +97,11 @@ impl Chunker<'_> {
             Stm::For { index, bound, body, mark, independent } => {
                 let few = bound.as_i64().is_some_and(|bound| bound <= FEW);
                 let found = match &independent {
-                    // A loop with a mark adds to other places in every iteration.
-                    Some(totals) if !few => self.connections(&body, index, totals, mark != Mark::Sequential),
+                    // A loop with a mark adds to other places in every iteration, unless these go side by side.
+                    Some(totals) if !few => {
+                        let adds_apart = !matches!(mark, Mark::Sequential | Mark::Lanes(_));
+                        self.connections(&body, index, totals, adds_apart)
+                    }
                     _ => None,
                 };
                 match found {

@@ -217,7 +217,7 @@ impl Survey {
 }
 
 /// The arrays on which an operation may work in place.
-fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
+pub fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
     let mut atom = |atom: &Atom| {
         if let Atom::Var(var) = atom {
             visit(*var);
@@ -234,7 +234,7 @@ fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
 }
 
 /// Whether the block has no effect but its results.
-fn is_pure(block: &Block) -> bool {
+pub fn is_pure(block: &Block) -> bool {
     block.statements.iter().all(|statement| match &statement.op {
         Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Log { .. } => false,
         Op::Call { .. } | Op::Apply { .. } => false,

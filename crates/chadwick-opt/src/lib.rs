@@ -11,6 +11,7 @@ mod facts;
 mod fission;
 mod fuse;
 mod inline;
+mod own_rows;
 mod pieces;
 mod row_order;
 mod simplify;
@@ -25,6 +26,7 @@ pub use distribute::distribute;
 pub use fission::fission;
 pub use fuse::fuse;
 pub use inline::inline;
+pub use own_rows::own_rows;
 pub use pieces::split_rows;
 pub use row_order::row_order;
 pub use simplify::{Hints, simplify};
@@ -64,6 +66,7 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "unroll", run: unroll },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "pieces", run: split_rows },
+    Pass { name: "own rows", run: own_rows },
     Pass { name: "unswitch", run: unswitch },
     Pass { name: "fission", run: fission },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },

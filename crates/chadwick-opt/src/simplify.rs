@@ -113,6 +113,10 @@ impl Simplify {
         Binder { var, ty }
     }
 
+    fn name_of(&self, var: Var) -> Name {
+        self.names.get(var.0 as usize).cloned().unwrap_or_default()
+    }
+
     fn block(&mut self, block: Block) -> Block {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             let mark = self.facts.enter();
@@ -128,6 +132,7 @@ impl Simplify {
         let Statement { mut binders, mut op, span } = statement;
         op.for_each_atom_mut(&mut |atom| *atom = self.facts.resolve(atom));
         if let Op::Loop(parts) = &mut op {
+            self.count_in_i64(parts, span, out);
             self.count_from_zero(parts, span, out);
             self.drop_constant_carries(&mut binders, parts);
             self.note_carried_shapes(parts);
@@ -275,6 +280,11 @@ impl Simplify {
             && self.facts.is_ordered(left, right, compare == CompareOp::Less)
         {
             return Step::Atoms(vec![Atom::bool(true)]);
+        }
+        if let (PrimOp::Convert { from, to: Prim::I64 }, [atom]) = (op, args.as_slice())
+            && let Some(counter) = self.counter_behind(from, atom)
+        {
+            return Step::Atoms(vec![counter]);
         }
         let definition = |atom: &Atom| match self.facts.definition(atom) {
             Some(Op::Prim(op, args)) => Some((*op, args.iter().map(|arg| self.facts.resolve(arg)).collect())),

@@ -6,7 +6,9 @@ use chadwick_core::text::{parse, print};
 use chadwick_core::verify::verify;
 use chadwick_core::{Const, Dim, Element, Entry, EntryValue, FunctionId, Prim, Program, Type};
 use chadwick_interp::{Counters, Interpreter, Limits, Value};
-use chadwick_opt::{Hints, choose_elements, detach_shifts, distribute, fission, fuse, inline, remove_dead, split_rows, tidy};
+use chadwick_opt::{
+    Hints, choose_elements, detach_shifts, distribute, fission, fuse, inline, own_rows, remove_dead, split_rows, tidy,
+};
 use std::rc::Rc;
 
 /// How often a pass may multiply the operations on floats that a program does. Passes may move work to where it is done in fewer places; none
@@ -23,6 +25,7 @@ fn pass(name: &str) -> fn(&mut Program) {
         "detach" => detach_shifts,
         "fission" => fission,
         "pieces" => split_rows,
+        "own_rows" => own_rows,
         "distribute" => distribute,
         other => panic!("there is no pass `{other}`"),
     }

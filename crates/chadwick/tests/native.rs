@@ -122,6 +122,8 @@ entry chosen [n] (xs: [n]i64) (k: i64) = map (\\i -> if i == k then xs else (fil
 entry promised [n] (xs: [n]i64) = map (\\i -> (iota (if i >= 0 then n - 1 else 4) :> [n]i64)) (iota 3)
 entry filtered [n] (xs: [n]i64) = map (\\i -> (filter (> i) xs :> [n]i64)) (iota 3)
 entry reshape [n] (xs: [n]i64) (k: i64) = map i64.sum (unflatten (xs :> [k * 2]i64))
+entry below [n][m] (xs: [n]i64) (ys: [m]i64) = map (\\y -> loop s = y for j < n do s + ys[m - 1 - j]) ys
+entry above [n][m] (xs: [n]i64) (ys: [m]i64) = map (\\y -> loop s = y for j < n do s + ys[n - 1 - j]) ys
 entry ragged (n: i64) = map (\\i -> map (+ i) (iota i)) (iota n) |> map length";
     let ragged_is_refused = Program::from_source(source).is_err();
     let source = if ragged_is_refused { source.rsplit_once("\nentry ragged").expect("is there").0 } else { source };
@@ -142,6 +144,8 @@ entry ragged (n: i64) = map (\\i -> map (+ i) (iota i)) (iota n) |> map length";
         ("chosen", vec![xs(), 0i64.into()]),
         ("promised", vec![xs()]),
         ("filtered", vec![xs()]),
+        ("below", vec![xs(), vec![1i64, 2].into()]),
+        ("above", vec![xs(), vec![1i64, 2].into()]),
     ];
     for (entry, args) in cases {
         let wanted = interpreted.function(entry).and_then(|function| function.call(&args)).expect_err(entry);

@@ -473,3 +473,38 @@ entry f [n][k][d] (points: [n][d]f64) (centres: [k][d]f64): [k][d]f64 = grad (co
         agrees(&program, "f", &[matrix(5, 3, 5), Value::new([centres, 3], odd).expect("a matrix")]);
     }
 }
+
+const SIDE_BY_SIDE: [(&str, &str); 7] = [
+    ("a polynomial", "loop acc = 0 for i < k do acc * x + cs[i]"),
+    ("a fixed number of steps", "loop y = x + 2 for _i < 7 do 0.5 * (y + (x + 2) / y)"),
+    ("counters of another type", "loop y = x for i < i32.i64 k do y * cs[i64.i32 i] + f64.i32 i"),
+    ("two loops", "let y = loop y = x for i < k do y + cs[i] * y * y in loop y for i < k do y * (1 + 0.1 * x * cs[i])"),
+    ("a loop in a loop", "loop y = x for i < k do loop y for j < i32.i64 k / 2 do y * 0.9 + cs[i] * x * f64.i32 j"),
+    ("a choice", "loop y = x for i < k do if y > 0.4 then y * y - 0.2 else y + cs[i] * x"),
+    ("two numbers", "let (a, b) = loop (a, b) = (x, 1) for c in cs do (a * x + c, b * a + x) in a * b"),
+];
+
+/// Gradients of loops in a map keep what they need for a group of iterations only, each step of the group in vectors; by numbers that all
+/// iterations have in common, too.
+#[test]
+fn gradients_of_loops_in_maps_go_side_by_side() {
+    for (name, body) in SIDE_BY_SIDE {
+        let text = format!(
+            "def f [k] (cs: [k]f64) (a: f64) (x: f64): f64 = a * ({body})
+def total [n][k] (cs: [k]f64) (a: f64) (xs: [n]f64): f64 = f64.sum (map (f cs a) xs)
+entry each [n][k] (cs: [k]f64) (xs: [n]f64): [n]f64 = grad (total cs 0.5) xs
+entry both [n][k] (cs: [k]f64) (xs: [n]f64) = vjp2 (\\(cs, a, xs) -> total cs a xs) (cs, 0.5, xs) 1
+entry root [n][k] (cs: [k]f64) (xs: [n]f64) = grad (\\(cs, a, xs) -> f64.exp (total cs a xs / (1 + f64.i64 n))) (cs, 0.5, xs)"
+        );
+        let program = source(&text).with_engine(Engine::ChadFast).expect("derivatives as Core");
+        for entry in ["each", "both", "root"] {
+            for (steps, points) in [(0, 3), (1, 1), (4, 70), (5, 0), (6, 21), (4, 20_000)] {
+                agrees(&program, entry, &[numbers(steps, 3).into(), numbers(points, 5).into()]);
+            }
+        }
+        let text = own_text(&program);
+        // A choice that adds to a gradient goes one by one.
+        let groups = text.matches("+= 16) {").count();
+        assert!(groups >= if name == "a choice" { 1 } else { 3 }, "{name}: {groups} groups\n{text}");
+    }
+}

@@ -117,3 +117,26 @@ fn gradients_keep_neither_parts_of_arrays_nor_sums() {
         assert!(bytes < 200 * 1000, "{entry}: {bytes} bytes");
     }
 }
+
+const ITERATED: &str = "
+entry newton [n] (xs: [n]f64): f64 = f64.sum (map (\\a -> loop x = a for _i < 100 do 0.5 * (x + a / x)) xs)
+entry horner [n] (xs: [n]f64): f64 = f64.sum (map (\\x -> (loop y = 1 for i < n do y * x + f64.i64 i) ** 2) xs)
+";
+
+/// What the steps of a loop in a map need in the reverse pass is kept for a few elements at a time.
+#[test]
+fn loops_in_maps_keep_their_steps_for_a_few_elements() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    for entry in ["newton", "horner"] {
+        let options = NativeOptions { strict: false, quick: true, threads: 1 };
+        let request = Request { entry: entry.to_owned(), gradient: true, wrt: Vec::new(), options };
+        let profiled = profile::compile(Path::new("program.fut"), ITERATED, &FileLoader, &request).expect("a profile");
+        let x: Value = vec![0.5; 1000].into();
+        profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
+        let peak = profiled.watched().peak_memory();
+        // The steps of all elements would be 1.6 million bytes, and 8 million.
+        assert!(peak < 400 * 1000, "{entry}: {peak} bytes");
+    }
+}

@@ -1,8 +1,10 @@
-//! Iterations side by side: a loop around one loop that must run in order is cut into groups of a few iterations, and each statement is done
-//! for the whole group before the next. What an iteration has for itself across the inner loop is an array with a place for each lane.
+//! Iterations side by side: a loop around loops that must run in order is cut into groups of a few iterations, and each statement is done
+//! for the whole group before the next. What an iteration has for itself across parts is an array with a place for each lane.
 
-use super::{Printer, elem_name};
+use super::{Printer, c_type, constant, elem_name};
 use crate::ir::*;
+use crate::lanes::{Addition, Body, Part, for_each_straight};
+use crate::parallel::for_each_stm;
 
 /// The sizes of groups, the first that fits; the rest goes one by one.
 const GROUPS: [usize; 2] = [16, 4];
@@ -10,55 +12,71 @@ const GROUPS_OF_SUMS: [usize; 4] = [32, 16, 8, 4];
 /// Bodies with more statements than this have groups of one size only.
 const LONG: usize = 200;
 
+/// A group of iterations that go side by side.
+struct Group<'g, 'b> {
+    lanes: usize,
+    index: Local,
+    /// The first of them.
+    at: &'g str,
+    /// Pointers, which are made again in each part that needs them, as is what is the same for all.
+    again: Vec<(Local, &'b Stm)>,
+}
+
 impl Printer<'_> {
-    pub(super) fn lanes(&mut self, index: Local, from: &str, to: &str, body: &[Stm], lanes: &Lanes) {
-        let Some(split) = body.iter().position(|stm| matches!(stm, Stm::For { .. })) else { return };
-        let (before, after) = (&body[..split], &body[split + 1..]);
-        let Stm::For { index: counter, bound, body: within, .. } = &body[split] else { return };
-        let shared = crossing(before, within, after);
-        // Pointers are made again in each part that needs them.
-        let (again, shared): (Vec<Local>, Vec<Local>) =
+    pub(super) fn lanes(&mut self, index: Local, from: &str, to: &str, stms: &[Stm], lanes: &Lanes) {
+        let Some(body) = Body::of(index, stms, &self.function.locals, &self.function.sums) else { return };
+        let shared = body.crossing();
+        let (pointers, shared): (Vec<Local>, Vec<Local>) =
             shared.into_iter().partition(|local| !self.function.locals[local.0 as usize].ty.has_lanes());
-        let again = |part: &[Stm]| -> Vec<Stm> {
-            let made = |stm: &&Stm| matches!(stm, Stm::Let(local, _) if again.contains(local) && part.iter().any(|user| user.names(*local)));
-            before.iter().filter(made).chain(part).cloned().collect()
-        };
-        let (within, after) = (again(within), again(after));
+        let mut again = body.common.clone();
+        let mut count = 0;
+        for_each_stm(stms, &mut |_| count += 1);
+        for_each_straight(&body.parts, &mut |part| {
+            let Part::Straight(stms) = part else { return };
+            let made = stms.iter().filter_map(|stm| match stm {
+                Stm::Let(local, _) if pointers.contains(local) => Some((*local, *stm)),
+                _ => None,
+            });
+            again.extend(made);
+        });
         let at = format!("{}_at", self.name(index));
         self.line(&format!("int64_t {at} = {from};"));
         let tick = format!("if (cw_tick(ctx)) {}", self.failure(lanes.site, "CW_DEADLINE"));
-        let staying = if lanes.behind == Behind::InOrder { staying(&after) } else { None };
+        let last_at = body.last();
+        let last = match last_at.map(|last| &body.parts[last]) {
+            Some(Part::Straight(stms)) => Group { lanes: 0, index, at: &at, again: again.clone() }.with_again(stms),
+            _ => Vec::new(),
+        };
+        let staying = if lanes.behind == Behind::InOrder { staying(&last) } else { None };
         let groups = match () {
-            () if body.len() + within.len() > LONG => &GROUPS[..1],
+            () if count > LONG => &GROUPS[..1],
             () if lanes.sums && lanes.behind == Behind::InOrder && staying.is_none() => &GROUPS_OF_SUMS[1..],
             () if lanes.sums => &GROUPS_OF_SUMS[..],
             () => &GROUPS[..],
         };
-        for group in groups {
-            self.line(&format!("for (; {to} - {at} >= {group}; {at} += {group}) {{"));
+        for lanes_count in groups {
+            let group = Group { lanes: *lanes_count, index, at: &at, again: again.clone() };
+            self.line(&format!("for (; {to} - {at} >= {lanes_count}; {at} += {lanes_count}) {{"));
             self.indent += 1;
             self.line(&tick);
             let names: Vec<(Local, String)> = shared.iter().map(|local| (*local, self.name(*local))).collect();
             for (local, name) in &names {
                 if let Ty::Prim(prim) = self.function.locals[local.0 as usize].ty {
-                    self.line(&format!("{} {name}[{group}];", elem_name(Elem::Prim(prim), self.layouts)));
+                    self.line(&format!("{} {name}[{lanes_count}];", elem_name(Elem::Prim(prim), self.layouts)));
                 }
                 self.names[local.0 as usize] = format!("{name}[lane]");
             }
             self.in_lanes = shared.iter().copied().collect();
-            let at_once = Behind::AtOnce(Vec::new());
-            self.group(*group, index, &at, before, &at_once);
-            let (declaration, name, bound) = (self.declare(*counter), self.name(*counter), self.exp(bound));
-            self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
-            self.indent += 1;
-            self.group(*group, index, &at, &within, &at_once);
-            self.indent -= 1;
-            self.line("}");
-            match &staying {
-                Some(staying) => self.changes(*group, index, &at, &after, staying),
-                None => self.group(*group, index, &at, &after, &lanes.behind),
+            self.memory_in_lanes = body.memory.iter().map(|data| (*data, *lanes_count)).collect();
+            for (number, part) in body.parts.iter().enumerate() {
+                match &staying {
+                    Some(staying) if last_at == Some(number) => self.changes(&group, &last, staying),
+                    None if last_at == Some(number) => self.group(&group, &last, &lanes.behind),
+                    _ => self.part(&group, part),
+                }
             }
             self.in_lanes.clear();
+            self.memory_in_lanes.clear();
             for (local, name) in names {
                 self.names[local.0 as usize] = name;
             }
@@ -69,13 +87,67 @@ impl Printer<'_> {
         self.line(&format!("for ({declaration} = {at}; {name} < {to}; {name}++) {{"));
         self.indent += 1;
         self.line(&tick);
-        self.stms(body);
+        self.stms(stms);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn part(&mut self, group: &Group<'_, '_>, part: &Part<'_>) {
+        match part {
+            Part::Straight(stms) => self.group(group, &group.with_again(stms), &Behind::AtOnce(Vec::new())),
+            Part::Loop { counter, bound, parts, .. } => {
+                let (declaration, name, bound) = (self.declare(*counter), self.name(*counter), self.exp(bound));
+                self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
+                self.indent += 1;
+                parts.iter().for_each(|part| self.part(group, part));
+                self.indent -= 1;
+                self.line("}");
+            }
+            Part::Addition(addition) if addition.is_common => self.sum_of_lanes(group, addition),
+            Part::Addition(addition) => {
+                let stms = group.with_again(&[addition.stm]);
+                self.group(group, &stms, &Behind::InOrder);
+            }
+            Part::Memory(Stm::Alloc { owner, data, elem, dims, zeroed, site }) => {
+                let dims: Vec<Exp> = dims.iter().cloned().chain([Exp::i64(group.lanes as i64)]).collect();
+                self.alloc(*owner, *data, *elem, &dims, *zeroed, *site);
+            }
+            Part::Memory(Stm::Room { data, elem, count }) => {
+                self.stm(&Stm::Room { data: *data, elem: *elem, count: count * group.lanes as i64 });
+            }
+            Part::Memory(stm) | Part::End(stm) => self.stm(stm),
+        }
+    }
+
+    /// What the lanes of a group add to one place, added up first.
+    fn sum_of_lanes(&mut self, group: &Group<'_, '_>, addition: &Addition<'_>) {
+        let (ty, neutral) = (c_type(addition.prim), constant(Combine::Add.neutral(addition.prim)));
+        self.line("{");
+        self.indent += 1;
+        self.line(&format!("{ty} total = {neutral};"));
+        self.line("#pragma omp simd reduction(+:total)");
+        self.line(&format!("for (int64_t lane = 0; lane < {}; lane++) {{", group.lanes));
+        self.indent += 1;
+        let declaration = self.declare(group.index);
+        self.line(&format!("{declaration} = {} + lane;", group.at));
+        let summand = Stm::Let(group.index, addition.summand.clone());
+        let again = group.with_again(&[&summand]);
+        self.stms(&again[..again.len() - 1]);
+        let summand = self.exp(addition.summand);
+        self.line(&format!("total += {summand};"));
+        self.indent -= 1;
+        self.line("}");
+        let again = group.with_again(&[addition.stm]);
+        self.stms(&again[..again.len() - 1]);
+        let place = self.exp(addition.place);
+        self.line(&format!("{place} += total;"));
         self.indent -= 1;
         self.line("}");
     }
 
     /// Statements in order for the lanes of a group, if they change anything: that is asked for all lanes at once.
-    fn changes(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], staying: &Staying) {
+    fn changes(&mut self, group: &Group<'_, '_>, stms: &[Stm], staying: &Staying) {
+        let Group { lanes, index, at, .. } = *group;
         let changes = format!("{}_changes", self.name(index));
         self.line(&format!("int64_t {changes} = 0;"));
         self.line(&format!("#pragma omp simd reduction(|:{changes})"));
@@ -92,13 +164,14 @@ impl Printer<'_> {
         self.line("}");
         self.line(&format!("if ({changes}) {{"));
         self.indent += 1;
-        self.group(lanes, index, at, stms, &Behind::InOrder);
+        self.group(group, stms, &Behind::InOrder);
         self.indent -= 1;
         self.line("}");
     }
 
     /// Straight statements for every lane of a group.
-    fn group(&mut self, lanes: usize, index: Local, at: &str, stms: &[Stm], how: &Behind) {
+    fn group(&mut self, group: &Group<'_, '_>, stms: &[Stm], how: &Behind) {
+        let Group { lanes, index, at, .. } = *group;
         if !stms.iter().any(|stm| !matches!(stm, Stm::Comment(_))) {
             return;
         }
@@ -116,20 +189,18 @@ impl Printer<'_> {
     }
 }
 
-/// Locals of one part that another part reads or changes.
-fn crossing(before: &[Stm], within: &[Stm], after: &[Stm]) -> Vec<Local> {
-    let parts = [before, within, after];
-    let mut found = Vec::new();
-    for (number, part) in parts.iter().enumerate() {
-        for stm in *part {
-            let (Stm::Let(local, _) | Stm::Declare(local)) = stm else { continue };
-            let elsewhere = parts.iter().enumerate().filter(|(other, _)| *other != number).flat_map(|(_, part)| part.iter());
-            if elsewhere.into_iter().any(|stm| stm.names(*local)) {
-                found.push(*local);
+impl Group<'_, '_> {
+    /// Straight statements behind what they need that is made again.
+    fn with_again(&self, stms: &[&Stm]) -> Vec<Stm> {
+        let mut needed: Vec<&Stm> = Vec::new();
+        for (local, made) in self.again.iter().rev() {
+            let is_here = stms.contains(made);
+            if !is_here && stms.iter().chain(&needed).any(|stm| stm.names(*local)) {
+                needed.push(made);
             }
         }
+        needed.into_iter().rev().chain(stms.iter().copied()).cloned().collect()
     }
-    found
 }
 
 /// When statements change nothing outside of themselves: values, and conditions on them, each with what it must be.

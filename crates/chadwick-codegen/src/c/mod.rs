@@ -70,6 +70,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             arrays: &mut arrays,
             indent: 1,
             in_lanes: FxHashSet::default(),
+            memory_in_lanes: FxHashMap::default(),
             steady: FxHashSet::default(),
         };
         printer.function(memos.iter().position(|memo| memo == number));
@@ -265,6 +266,8 @@ struct Printer<'a> {
     indent: usize,
     /// Locals that are arrays with a place for each lane, where lanes are printed.
     in_lanes: FxHashSet<Local>,
+    /// Arrays with so many lanes for each element.
+    memory_in_lanes: FxHashMap<Local, usize>,
     /// Cotangents that are the same all through the loop around, which runs in vectors, and are scaled several times in it.
     steady: FxHashSet<Local>,
 }
@@ -418,8 +421,8 @@ impl Printer<'_> {
                 self.line(&format!("{name} = {exp};"));
             }
             Stm::Store { data, at, value } => {
-                let (data, at, value) = (self.exp(data), self.exp(at), self.exp(value));
-                self.line(&format!("{data}[{at}] = {value};"));
+                let (element, value) = (self.element(data, at), self.exp(value));
+                self.line(&format!("{element} = {value};"));
             }
             Stm::Table { data, values } => {
                 let Some(first) = values.first() else { return };
@@ -711,6 +714,19 @@ impl Printer<'_> {
         self.line(&format!("{data} = ({elem} *)({owner_name} + 1);"));
     }
 
+    /// An element of an array.
+    fn element(&mut self, data: &Exp, at: &Exp) -> String {
+        let lanes = match data {
+            Exp::Local(local) => self.memory_in_lanes.get(local).copied(),
+            _ => None,
+        };
+        let (data, at) = (self.exp(data), self.exp(at));
+        match lanes {
+            Some(lanes) => format!("{data}[({at}) * {lanes} + lane]"),
+            None => format!("{data}[{at}]"),
+        }
+    }
+
     /// Whether some statement declares the local without a value.
     fn is_declared(&self, local: Local) -> bool {
         fn inside(stms: &[Stm], local: Local) -> bool {
@@ -810,7 +826,7 @@ impl Printer<'_> {
             Exp::Or(a, b) => format!("({} || {})", self.exp(a), self.exp(b)),
             Exp::Not(a) => format!("!{}", self.exp(a)),
             Exp::Select(c, a, b) => format!("({} ? {} : {})", self.exp(c), self.exp(a), self.exp(b)),
-            Exp::Load(data, at) => format!("{}[{}]", self.exp(data), self.exp(at)),
+            Exp::Load(data, at) => self.element(data, at),
             Exp::At(data, at) => format!("({} + {})", self.exp(data), self.exp(at)),
             Exp::Deref(pointer) => format!("(*{})", self.exp(pointer)),
             Exp::AddressOf(place) => format!("(&{})", self.exp(place)),

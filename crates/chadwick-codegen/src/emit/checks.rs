@@ -130,6 +130,24 @@ impl Emitter<'_, '_> {
         [Some(start), Some(count), room].into_iter().all(|sum| sum.is_some_and(|sum| self.is_at_least_zero(&sum)))
     }
 
+    /// The outermost frame, from one on, whose loop runs whenever those in it do, but for loops with the bound.
+    fn certain_level(&self, outermost: usize, bound: &Exp) -> usize {
+        let is_certain = |kind: &FrameKind| match kind {
+            FrameKind::Loop { bound: own, .. } => own == bound || own.as_i64().is_some_and(|own| own > 0),
+            _ => true,
+        };
+        let uncertain = (outermost + 1..self.frames.len()).rev().find(|level| !is_certain(&self.frames[*level].kind));
+        uncertain.unwrap_or(outermost)
+    }
+
+    /// Notes what is known inside the frame with the number, whatever is open in it.
+    fn learn_in(&mut self, level: usize, fact: Fact) {
+        let inner = &mut self.frames[level + 1..];
+        let at = inner.first().map_or(self.facts.len(), |frame| frame.facts);
+        inner.iter_mut().for_each(|frame| frame.facts += 1);
+        self.facts.insert(at, fact);
+    }
+
     /// Whether an expression means the same outside the frame with the number.
     fn defined_outside(&self, exp: &Exp, frame: usize) -> bool {
         let mut outside = true;
@@ -159,11 +177,12 @@ impl Emitter<'_, '_> {
         if self.is_inside(index, dim) {
             return;
         }
-        // The index at the first iteration of the loops that are crossed, and by how much it grows in them.
-        let (mut first, mut growth) = (self.linear(index), None::<Exp>);
+        // The index at the first iteration of the loops that are crossed, and by how much it grows in them, or falls in one.
+        let (mut first, mut growth, mut fall) = (self.linear(index), None::<Exp>, None::<Exp>);
         let mut guards = Vec::new();
         let mut level = self.frames.len() - 1;
         let mut crossed = None;
+        let mut counters = Vec::new();
         while let FrameKind::Loop { index: counter, bound, .. } = &self.frames[level].kind {
             if !self.defined_outside(dim, level) || guards.iter().any(|guard| !self.defined_outside(guard, level)) {
                 break;
@@ -178,9 +197,14 @@ impl Emitter<'_, '_> {
             }
             match first.as_ref().map_or(0, |first| first.factor_of(*counter)) {
                 0 => {}
-                1 => {
+                -1 if growth.is_none() && fall.is_none() => {
+                    fall = Some(bound.clone().sub(Exp::i64(1)));
+                    first = Some(remains);
+                }
+                1 if fall.is_none() => {
                     let more = bound.clone().sub(Exp::i64(1));
                     growth = Some(growth.map_or(more.clone(), |growth| growth.add(more)));
+                    counters.push(bound.clone());
                     first = Some(remains);
                 }
                 _ => break,
@@ -194,13 +218,20 @@ impl Emitter<'_, '_> {
         // The index itself may be computed inside.
         let is_inside = crossed.is_some_and(|level| !self.defined_outside(index, level));
         let first = match first {
-            Some(first) if growth.is_some() || is_inside => first.as_exp(),
+            Some(first) if growth.is_some() || fall.is_some() || is_inside => first.as_exp(),
             _ => index.clone(),
         };
+        let starts_at_zero = first.as_i64() == Some(0);
         let outside = |index: &Exp| Exp::test(Test::Outside, index.clone(), dim.clone());
-        let (condition, reported) = match growth {
-            None => (outside(&first), first),
-            Some(growth) => {
+        let (condition, reported) = match (growth, fall) {
+            (None, None) => (outside(&first), first),
+            (None, Some(fall)) => {
+                let condition = outside(&first).or(outside(&first.clone().sub(fall)));
+                // The index falls by one at a time: the first that is too small is minus one.
+                let is_first = Box::new(outside(&first));
+                (condition, Exp::Select(is_first, Box::new(first), Box::new(Exp::i64(-1))))
+            }
+            (Some(growth), _) => {
                 let last = first.clone().add(growth);
                 let condition = match first.as_i64() {
                     Some(0) => outside(&last),
@@ -215,6 +246,14 @@ impl Emitter<'_, '_> {
             guards.into_iter().fold(condition, |condition, guard| Exp::test(Test::Less, Exp::i64(0), guard).and(condition));
         let site = self.site();
         let stm = Stm::Fail { condition, kind: FailKind::Index, values: vec![reported, dim.clone()], site };
+        // Where the index is a counter, its loop has no more iterations than there are elements: known where the check was made for certain.
+        if let (Some(crossed), [bound], true) = (crossed, counters.as_slice(), starts_at_zero)
+            && let level = self.certain_level(crossed, bound)
+            && let (Some(dim), Some(bound)) = (self.linear(dim), self.linear(bound))
+            && let Some(room) = dim.minus(&bound)
+        {
+            self.learn_in(level, Fact::AtLeastZero(room));
+        }
         match crossed.map(|level| &mut self.frames[level].kind) {
             Some(FrameKind::Loop { before, .. }) => before.push(stm),
             _ => self.push(stm),

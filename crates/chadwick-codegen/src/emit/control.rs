@@ -3,7 +3,7 @@
 use super::collect::Collector;
 use super::forms::{Slot, SlotDim, at_entry, slot_value};
 use super::record::Record;
-use super::{Array, Destination, Emitter, FrameKind, Handle, Value};
+use super::{Array, Destination, Emitter, Fact, FrameKind, Handle, Value};
 use crate::SiteKind;
 use crate::ir::*;
 use crate::liveness::Deaths;
@@ -24,7 +24,9 @@ struct Checkpoint {
     locals: usize,
     stms: usize,
     before: Vec<usize>,
-    facts: usize,
+    facts: Vec<Fact>,
+    /// Where the facts of each open frame begin.
+    facts_of_frames: Vec<usize>,
     unshared: FxHashSet<Local>,
     kept: FxHashSet<Var>,
     line: String,
@@ -491,7 +493,8 @@ impl<'p> Emitter<'_, 'p> {
             locals: self.locals.len(),
             stms: self.frames.last().map_or(0, |frame| frame.stms.len()),
             before: before.collect(),
-            facts: self.facts.len(),
+            facts: self.facts.clone(),
+            facts_of_frames: self.frames.iter().map(|frame| frame.facts).collect(),
             unshared: self.unshared.clone(),
             kept: self.kept.clone(),
             line: self.last_line.clone(),
@@ -501,7 +504,7 @@ impl<'p> Emitter<'_, 'p> {
     fn roll_back(&mut self, to: Checkpoint) {
         self.locals.truncate(to.locals);
         self.depths.truncate(to.locals);
-        self.facts.truncate(to.facts);
+        self.facts = to.facts;
         self.unshared = to.unshared;
         self.kept = to.kept;
         self.last_line = to.line;
@@ -512,7 +515,8 @@ impl<'p> Emitter<'_, 'p> {
         self.bounds.retain(|local, _| remains(local));
         self.sums_of_indices.retain(|local, _| remains(local));
         self.rows.retain(|local, _| remains(local));
-        for (frame, before) in self.frames.iter_mut().zip(to.before) {
+        for ((frame, before), facts) in self.frames.iter_mut().zip(to.before).zip(to.facts_of_frames) {
+            frame.facts = facts;
             if let FrameKind::Loop { before: hoisted, .. } = &mut frame.kind {
                 hoisted.truncate(before);
             }

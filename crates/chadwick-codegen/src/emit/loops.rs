@@ -2,6 +2,8 @@
 
 use super::{Emitter, Frame, FrameKind, may_reorder};
 use crate::ir::*;
+use crate::lanes::{Body, Part, addition, for_each_straight, is_used_by_element};
+use crate::parallel::for_each_stm;
 use chadwick_core::{self as core, Prim};
 use rustc_hash::FxHashSet;
 
@@ -192,59 +194,135 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// Whether iterations can go side by side: the body is straight but for one loop, straight itself, whose number of iterations is the
-    /// same for all. Says then whether that loop makes sums.
+    /// Whether iterations can go side by side: the body is straight but for loops, straight themselves, whose number of iterations is the
+    /// same for all. Says then whether there is just one, and that makes sums.
     fn goes_side_by_side(&self, index: Local, body: &[Stm], behind: &Behind) -> Option<bool> {
-        let at = body.iter().position(|stm| matches!(stm, Stm::For { .. }))?;
-        let Stm::For { index: counter, bound, body: within, mark, .. } = &body[at] else { return None };
-        let (before, after) = (&body[..at], &body[at + 1..]);
-        let sums = match mark {
-            Mark::Sequential => false,
-            Mark::Reduction(_) => reads_columns(within, index, *counter),
-            _ => return None,
-        };
-        // Sums that read along their rows are vectors themselves; what has an order is only worth it for sums.
-        if !sums && (*behind == Behind::InOrder || *mark != Mark::Sequential) {
-            return None;
-        }
-        let own: FxHashSet<Local> = body
-            .iter()
-            .chain(within)
-            .filter_map(|stm| match stm {
-                Stm::Let(local, _) | Stm::Declare(local) => Some(*local),
-                _ => None,
-            })
-            .collect();
-        let is_straight = |stm: &Stm, totals: &[(Combine, Local)]| match stm {
-            Stm::Let(local, exp) => self.locals[local.0 as usize].ty.has_lanes() || is_made_anywhere(exp, &own),
-            Stm::Declare(local) => self.locals[local.0 as usize].ty.has_lanes(),
-            Stm::Comment(_) => true,
-            Stm::Store { .. } => *behind != Behind::InOrder,
-            Stm::Assign(local, _) => own.contains(local) || totals.iter().any(|(_, total)| total == local),
+        let found = Body::of(index, body, &self.locals, &self.sums)?;
+        let is_loop = |part: &&Part<'_>| matches!(part, Part::Loop { .. });
+        let sums = match found.parts.iter().filter(is_loop).collect::<Vec<_>>().as_slice() {
+            [] => return None,
+            [Part::Loop { counter, mark: Mark::Reduction(_), parts, .. }] => match parts.as_slice() {
+                [Part::Straight(within)] if reads_columns(within, index, *counter) => true,
+                _ => return None,
+            },
             _ => false,
         };
-        let carried: Vec<(Combine, Local)> = match behind {
-            Behind::AtOnce(reductions) => reductions.clone(),
+        // Sums that read along their rows are vectors themselves; what has an order is only worth it for sums.
+        if !sums && (*behind == Behind::InOrder || !found.parts.iter().any(hands_on)) {
+            return None;
+        }
+        let mut own: FxHashSet<Local> = FxHashSet::default();
+        for_each_stm(body, &mut |stm| {
+            if let Stm::Let(local, _) | Stm::Declare(local) = stm {
+                own.insert(*local);
+            }
+        });
+        let (before, last) = found.parts.split_at(found.last().unwrap_or(found.parts.len()));
+        let totals: Vec<Local> = match (behind, last.first()) {
+            (Behind::AtOnce(reductions), _) => reductions.iter().map(|(_, total)| *total).collect(),
             // Anything, as long as nothing but what stands behind the loop knows of it.
-            Behind::InOrder => after
-                .iter()
-                .filter_map(|stm| match stm {
-                    Stm::Assign(local, _) if !own.contains(local) => Some((Combine::Add, *local)),
+            (Behind::InOrder, Some(Part::Straight(stms))) => {
+                let assigned = stms.iter().filter_map(|stm| match stm {
+                    Stm::Assign(local, _) if !own.contains(local) => Some(*local),
                     _ => None,
-                })
-                .filter(|(_, local)| !before.iter().chain(within).any(|stm| stm.names(*local)))
-                .collect(),
+                });
+                let is_known_before = |local: &Local| {
+                    let mut known = false;
+                    for_each_straight(before, &mut |part| known |= part.names(*local));
+                    known
+                };
+                assigned.filter(|local| !is_known_before(local)).collect()
+            }
+            (Behind::InOrder, _) => Vec::new(),
         };
-        let mut varies = false;
-        bound.for_each_local(&mut |local| varies |= self.depths[local.0 as usize] > self.frames.len());
-        let around = before.iter().chain(after).all(|stm| is_straight(stm, &carried));
-        (!varies && around && within.iter().all(|stm| is_straight(stm, &[]))).then_some(sums)
+        let side = SideBySide { emitter: self, body, own: &own, memory: &found.memory, stores: *behind != Behind::InOrder };
+        let fits = before.iter().all(|part| side.fits(part, sums))
+            && last.iter().all(|part| match part {
+                Part::Straight(stms) => stms.iter().all(|stm| side.is_straight(stm, &totals)),
+                part => side.fits(part, sums),
+            });
+        fits.then_some(sums)
     }
+}
+
+/// What must hold of the parts of a body for its iterations to go side by side.
+struct SideBySide<'e, 's, 'p> {
+    emitter: &'e Emitter<'s, 'p>,
+    body: &'e [Stm],
+    own: &'e FxHashSet<Local>,
+    memory: &'e FxHashSet<Local>,
+    /// Whether anything may be stored.
+    stores: bool,
+}
+
+impl SideBySide<'_, '_, '_> {
+    fn fits(&self, part: &Part<'_>, sums: bool) -> bool {
+        match part {
+            Part::Straight(stms) => stms.iter().all(|stm| self.is_straight(stm, &[])),
+            Part::Addition(addition) => {
+                self.stores && addition.prim != Prim::F16 && may_reorder(addition.prim, self.emitter.shared.strict)
+            }
+            Part::Loop { bound, mark, parts, .. } => {
+                (sums || **mark == Mark::Sequential) && self.is_outside(bound) && parts.iter().all(|part| self.fits(part, sums))
+            }
+            Part::Memory(Stm::Alloc { data, dims, .. }) => {
+                is_used_by_element(self.body, *data) && dims.iter().all(|dim| self.is_outside(dim))
+            }
+            Part::Memory(Stm::Room { data, .. }) => is_used_by_element(self.body, *data),
+            Part::Memory(_) => false,
+            Part::End(stm) => {
+                let is_owner = |wanted: Local| {
+                    let owns = |stm: &Stm| matches!(stm, Stm::Alloc { owner, .. } if *owner == wanted);
+                    self.body.iter().any(owns)
+                };
+                matches!(stm, Stm::Release(Exp::Local(owner), Counted::Block(_)) if is_owner(*owner))
+            }
+        }
+    }
+
+    fn is_straight(&self, stm: &Stm, totals: &[Local]) -> bool {
+        match stm {
+            Stm::Let(local, exp) => self.has_lanes(*local) || is_made_anywhere(exp, self.own),
+            Stm::Declare(local) => self.has_lanes(*local),
+            Stm::Comment(_) => true,
+            Stm::Store { data, .. } => self.stores || matches!(data, Exp::Local(data) if self.memory.contains(data)),
+            Stm::Assign(local, _) => self.own.contains(local) || totals.contains(local),
+            Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).all(|stm| self.is_straight(stm, &[])),
+            _ => false,
+        }
+    }
+
+    fn has_lanes(&self, local: Local) -> bool {
+        self.emitter.locals[local.0 as usize].ty.has_lanes()
+    }
+
+    fn is_outside(&self, exp: &Exp) -> bool {
+        let mut outside = true;
+        exp.for_each_local(&mut |local| outside &= self.emitter.depths[local.0 as usize] <= self.emitter.frames.len());
+        outside
+    }
+}
+
+/// Whether a part is a loop that must run in order: one of its steps hands something on to the next.
+fn hands_on(part: &Part<'_>) -> bool {
+    let Part::Loop { parts, .. } = part else { return false };
+    let (mut own, mut assigned) = (FxHashSet::default(), FxHashSet::default());
+    for_each_straight(parts, &mut |part| {
+        let Part::Straight(stms) = part else { return };
+        for stm in stms {
+            for_each_stm(std::slice::from_ref(stm), &mut |stm| match stm {
+                Stm::Let(local, _) | Stm::Declare(local) => _ = own.insert(*local),
+                Stm::Assign(local, _) => _ = assigned.insert(*local),
+                _ => {}
+            });
+        }
+    });
+    !assigned.is_subset(&own)
 }
 
 /// Whether what a body reads that depends on the row lies side by side for rows that do: it is read at the row and something that does not
 /// depend on it.
-fn reads_columns(body: &[Stm], row: Local, column: Local) -> bool {
+fn reads_columns(body: &[&Stm], row: Local, column: Local) -> bool {
     let mentions = |exp: &Exp, wanted: Local| {
         let mut found = false;
         exp.for_each_local(&mut |local| found |= local == wanted);
@@ -275,17 +353,6 @@ fn splits_at(total: Local, body: &[Stm]) -> bool {
         _ => None,
     });
     before_is_plain && after_is_plain && !made.into_iter().any(|local| after.iter().any(|stm| stm.names(local)))
-}
-
-/// The place, type and summand of a statement that adds something to a place.
-fn addition(stm: &Stm) -> Option<(&Exp, Prim, &Exp)> {
-    match stm {
-        Stm::Put { place, value: Exp::Prim(core::PrimOp::Binary(core::BinaryOp::Add, prim), args) } => match args.as_slice() {
-            [old, more] if old == place => Some((place, *prim, more)),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 fn every_sixteenth(index: Local, stm: Stm) -> Stm {

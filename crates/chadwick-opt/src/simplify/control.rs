@@ -28,6 +28,43 @@ impl Simplify {
         }
     }
 
+    /// Loops count in `i64`, whatever the type of their counter: what else is said about loops is said for that.
+    pub(super) fn count_in_i64(&mut self, parts: &mut Loop, span: Span, out: &mut Vec<Statement>) {
+        let LoopForm::For { index, bound } = &mut parts.form else { return };
+        let Some(prim) = index.ty.as_prim().filter(|prim| prim.is_integer() && !matches!(prim, Prim::I64 | Prim::U64)) else {
+            return;
+        };
+        let counter = self.fresh(&self.name_of(index.var), Type::I64);
+        let count = self.fresh("count", Type::I64);
+        let convert = |from, to, atom: Atom| Op::Prim(PrimOp::Convert { from, to }, vec![atom]);
+        let op = convert(prim, Prim::I64, bound.clone());
+        *bound = Atom::Var(count.var);
+        self.statement(Statement { binders: vec![count], op, span }, out);
+        *bound = self.facts.resolve(bound);
+        let op = convert(Prim::I64, prim, Atom::Var(counter.var));
+        let binders = vec![std::mem::replace(index, counter)];
+        parts.body.statements.insert(0, Statement { binders, op, span });
+    }
+
+    /// Of a counter that went through a type in which its loop's bound was given: the counter itself.
+    pub(super) fn counter_behind(&self, from: Prim, atom: &Atom) -> Option<Atom> {
+        let Op::Prim(PrimOp::Convert { from: Prim::I64, to }, args) = self.facts.definition(atom)? else { return None };
+        let is_narrow = from.is_integer() && from.bits() < 64;
+        let counter = self.facts.resolve(args.first().filter(|_| *to == from && is_narrow)?);
+        let mut bound = self.facts.range(counter.as_var()?)?;
+        if let Some(Op::Prim(PrimOp::Binary(BinaryOp::Max, Prim::I64), args)) = self.facts.definition(&bound)
+            && let [count, Atom::Const(Const::I64(0))] = args.as_slice()
+        {
+            bound = self.facts.resolve(count);
+        }
+        let fits = match (&bound, self.facts.definition(&bound)) {
+            (Atom::Const(Const::I64(bound)), _) => *bound <= 1_i64 << (from.bits() - u32::from(from.is_signed())),
+            (_, Some(Op::Prim(PrimOp::Convert { from: given, to: Prim::I64 }, _))) => *given == from,
+            _ => false,
+        };
+        fits.then_some(counter)
+    }
+
     /// States the number of iterations, for which the bound is too low where it is negative: recorded values are as many.
     pub(super) fn count_from_zero(&mut self, parts: &mut Loop, span: Span, out: &mut Vec<Statement>) {
         let LoopForm::For { index, bound } = &mut parts.form else { return };

@@ -1,0 +1,261 @@
+//! What a loop is made of whose iterations could go side by side: straight statements, and loops that run as often in every iteration.
+//!
+//! Each straight part is done for a group of iterations before the next one begins. What an iteration has for itself from one part to
+//! another has a place for each of the group, and so has each element of arrays that live no longer than an iteration.
+
+use crate::ir::*;
+use crate::parallel::{for_each_assignment, for_each_exp, for_each_stm};
+use chadwick_core::{BinaryOp, Prim, PrimOp};
+use rustc_hash::FxHashSet;
+
+/// A part of the body of a loop.
+#[derive(Debug)]
+pub(crate) enum Part<'b> {
+    Straight(Vec<&'b Stm>),
+    Addition(Addition<'b>),
+    Loop {
+        counter: Local,
+        bound: &'b Exp,
+        mark: &'b Mark,
+        parts: Vec<Part<'b>>,
+    },
+    /// Memory for an array that lives no longer than an iteration.
+    Memory(&'b Stm),
+    /// What ends its life.
+    End(&'b Stm),
+}
+
+/// What is added to a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addition<'b> {
+    pub stm: &'b Stm,
+    pub place: &'b Exp,
+    pub prim: Prim,
+    pub summand: &'b Exp,
+    /// Whether it is the same place for all iterations.
+    pub is_common: bool,
+}
+
+/// The parts of a body, and what is known of its locals.
+pub(crate) struct Body<'b> {
+    pub parts: Vec<Part<'b>>,
+    /// Locals that are the same for all iterations, and how they are made.
+    pub common: Vec<(Local, &'b Stm)>,
+    /// Arrays that live no longer than an iteration.
+    pub memory: FxHashSet<Local>,
+}
+
+/// What parts are told from one another by.
+struct Locals<'a> {
+    /// What an iteration has for itself.
+    own: FxHashSet<Local>,
+    assigned: FxHashSet<Local>,
+    /// Scalars that are only added to.
+    sums: &'a FxHashSet<Local>,
+}
+
+impl Locals<'_> {
+    /// The place, type and summand of a statement that adds something to a sum.
+    fn addition_to_sum<'b>(&self, stm: &'b Stm) -> Option<(&'b Exp, Prim, &'b Exp)> {
+        match stm {
+            Stm::Assign(local, Exp::Prim(PrimOp::Binary(BinaryOp::Add, prim), args)) => match args.as_slice() {
+                [sum, more] if *sum == Exp::Local(*local) && self.sums.contains(local) && !self.own.contains(local) => {
+                    Some((sum, *prim, more))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl<'b> Body<'b> {
+    /// The parts of the body of a loop with this index, if it has no others.
+    pub fn of(index: Local, body: &'b [Stm], types: &[LocalInfo], sums: &FxHashSet<Local>) -> Option<Body<'b>> {
+        let mut assigned = FxHashSet::default();
+        for_each_stm(body, &mut |stm| {
+            for_each_assignment(stm, &mut |local| {
+                assigned.insert(local);
+            });
+        });
+        let mut result = Body { parts: Vec::new(), common: Vec::new(), memory: FxHashSet::default() };
+        let mut locals = Locals { own: FxHashSet::from_iter([index]), assigned, sums };
+        result.learn(body, types, &mut locals);
+        result.parts = result.block(body, &locals, true)?;
+        Some(result)
+    }
+
+    /// Notes what a body makes for each iteration, and what for all of them.
+    fn learn(&mut self, body: &'b [Stm], types: &[LocalInfo], locals: &mut Locals<'_>) {
+        for stm in body {
+            let Locals { own, assigned, .. } = locals;
+            match stm {
+                Stm::Let(local, exp) => {
+                    let is_common = is_arithmetic(exp) && !mentions_any(exp, own) && !assigned.contains(local);
+                    match is_common && types[local.0 as usize].ty == Ty::Prim(Prim::I64) {
+                        true => self.common.push((*local, stm)),
+                        false => _ = own.insert(*local),
+                    }
+                }
+                Stm::Declare(local) => _ = own.insert(*local),
+                Stm::Alloc { owner, data, .. } => own.extend([*owner, *data]),
+                Stm::Room { data, .. } => _ = own.insert(*data),
+                Stm::For { body, .. } => self.learn(body, types, locals),
+                Stm::If { then, otherwise, .. } => own.extend(then.iter().chain(otherwise).filter_map(|stm| match stm {
+                    Stm::Let(local, _) => Some(*local),
+                    _ => None,
+                })),
+                _ => {}
+            }
+        }
+    }
+
+    /// What is added to places that are not read comes as late as it can, so that there are fewer parts.
+    fn block(&mut self, body: &'b [Stm], locals: &Locals<'_>, outermost: bool) -> Option<Vec<Part<'b>>> {
+        let (mut parts, mut straight, mut additions) = (Vec::new(), Vec::new(), Vec::new());
+        let end = |parts: &mut Vec<Part<'b>>, straight: &mut Vec<&'b Stm>, additions: &mut Vec<Part<'b>>| {
+            if !straight.is_empty() {
+                parts.push(Part::Straight(std::mem::take(straight)));
+            }
+            parts.append(additions);
+        };
+        for stm in body {
+            if let Some((place, prim, summand)) = addition(stm).or_else(|| locals.addition_to_sum(stm)) {
+                let is_common = !mentions_any(place, &locals.own);
+                let changes = mentions_any(summand, &locals.assigned);
+                additions.push(Part::Addition(Addition { stm, place, prim, summand, is_common }));
+                if changes {
+                    end(&mut parts, &mut straight, &mut additions);
+                }
+                continue;
+            }
+            let part = match stm {
+                Stm::If { then, otherwise, .. } if then.iter().chain(otherwise).all(makes_values) => {
+                    straight.push(stm);
+                    continue;
+                }
+                Stm::Let(..) | Stm::Declare(_) | Stm::Comment(_) | Stm::Store { .. } | Stm::Assign(..) => {
+                    straight.push(stm);
+                    continue;
+                }
+                Stm::For { index, bound, body, mark, .. } => {
+                    Part::Loop { counter: *index, bound, mark, parts: self.block(body, locals, false)? }
+                }
+                Stm::Alloc { data, elem: Elem::Prim(_), .. } | Stm::Room { data, elem: Elem::Prim(_), .. } if outermost => {
+                    self.memory.insert(*data);
+                    Part::Memory(stm)
+                }
+                Stm::Release(..) if outermost => Part::End(stm),
+                _ => return None,
+            };
+            end(&mut parts, &mut straight, &mut additions);
+            parts.push(part);
+        }
+        end(&mut parts, &mut straight, &mut additions);
+        Some(parts)
+    }
+
+    /// Which of the parts is the last straight one.
+    pub fn last(&self) -> Option<usize> {
+        self.parts.iter().rposition(|part| matches!(part, Part::Straight(_)))
+    }
+
+    /// Locals that one straight part makes and another one reads or changes.
+    pub fn crossing(&self) -> Vec<Local> {
+        let mut straight = Vec::new();
+        for_each_straight(&self.parts, &mut |part| straight.push(part));
+        let mut found = Vec::new();
+        for (number, part) in straight.iter().enumerate() {
+            let Part::Straight(stms) = part else { continue };
+            for stm in stms {
+                let (Stm::Let(local, _) | Stm::Declare(local)) = *stm else { continue };
+                let is_common = self.common.iter().any(|(common, _)| common == local);
+                let others = || straight.iter().enumerate().filter(|(other, _)| *other != number);
+                if !is_common && others().any(|(_, part)| part.names(*local)) {
+                    found.push(*local);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Part<'_> {
+    /// Whether a straight part or an addition reads or changes a local.
+    pub fn names(&self, local: Local) -> bool {
+        match self {
+            Part::Straight(stms) => stms.iter().any(|stm| stm.names(local)),
+            Part::Addition(addition) => addition.stm.names(local),
+            _ => false,
+        }
+    }
+}
+
+/// Does something to each straight part and each addition, in their order.
+pub(crate) fn for_each_straight<'p, 'b>(parts: &'p [Part<'b>], visit: &mut dyn FnMut(&'p Part<'b>)) {
+    for part in parts {
+        match part {
+            Part::Straight(_) | Part::Addition(_) => visit(part),
+            Part::Loop { parts, .. } => for_each_straight(parts, visit),
+            Part::Memory(_) | Part::End(_) => {}
+        }
+    }
+}
+
+/// Whether an array is only read and written element by element.
+pub(crate) fn is_used_by_element(body: &[Stm], data: Local) -> bool {
+    fn all(exp: &Exp, data: Local) -> usize {
+        let mut count = 0;
+        exp.for_each_local(&mut |local| count += usize::from(local == data));
+        count
+    }
+    fn elements(exp: &Exp, data: Local) -> usize {
+        let mut count = usize::from(matches!(exp, Exp::Load(array, _) if **array == Exp::Local(data)));
+        exp.for_each_child(&mut |child| count += elements(child, data));
+        count
+    }
+    let (mut uses, mut fits) = (0, 0);
+    for_each_stm(body, &mut |stm| {
+        for_each_exp(stm, &mut |exp| {
+            uses += all(exp, data);
+            fits += elements(exp, data);
+        });
+        fits += usize::from(matches!(stm, Stm::Store { data: Exp::Local(local), .. } if *local == data));
+    });
+    uses == fits
+}
+
+/// The place, type and summand of a statement that adds something to a place.
+pub(crate) fn addition(stm: &Stm) -> Option<(&Exp, Prim, &Exp)> {
+    match stm {
+        Stm::Put { place, value: Exp::Prim(PrimOp::Binary(BinaryOp::Add, prim), args) } => match args.as_slice() {
+            [old, more] if old == place => Some((place, *prim, more)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a statement does nothing but give values to locals.
+fn makes_values(stm: &Stm) -> bool {
+    matches!(stm, Stm::Let(..) | Stm::Comment(_) | Stm::Assign(..))
+}
+
+/// Whether an expression is arithmetic on locals and constants.
+fn is_arithmetic(exp: &Exp) -> bool {
+    match exp {
+        Exp::Local(_) | Exp::Const(_) => true,
+        Exp::Add(..) | Exp::Sub(..) | Exp::Mul(..) | Exp::AtLeastZero(_) | Exp::Prim(..) => {
+            let mut all = true;
+            exp.for_each_child(&mut |child| all &= is_arithmetic(child));
+            all
+        }
+        _ => false,
+    }
+}
+
+fn mentions_any(exp: &Exp, wanted: &FxHashSet<Local>) -> bool {
+    let mut found = false;
+    exp.for_each_local(&mut |local| found |= wanted.contains(&local));
+    found
+}
