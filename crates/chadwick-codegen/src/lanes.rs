@@ -5,7 +5,7 @@
 
 use crate::ir::*;
 use crate::parallel::{for_each_assignment, for_each_exp, for_each_stm};
-use chadwick_core::{BinaryOp, Prim, PrimOp};
+use chadwick_core::{BinaryOp, Prim, PrimOp, UnaryOp};
 use rustc_hash::FxHashSet;
 
 /// A part of the body of a loop.
@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 pub(crate) enum Part<'b> {
     Straight(Vec<&'b Stm>),
     Addition(Addition<'b>),
+    Function(Function),
     Loop {
         counter: Local,
         bound: &'b Exp,
@@ -23,6 +24,15 @@ pub(crate) enum Part<'b> {
     Memory(&'b Stm),
     /// What ends its life.
     End(&'b Stm),
+}
+
+/// A function that is computed for all iterations of a group at once, from numbers of theirs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    pub name: &'static str,
+    pub prim: Prim,
+    pub from: Local,
+    pub to: Local,
 }
 
 /// What is added to a place.
@@ -45,13 +55,22 @@ pub(crate) struct Body<'b> {
     pub memory: FxHashSet<Local>,
 }
 
+/// What is known of a function of the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub locals: &'a [LocalInfo],
+    /// Scalars that are only added to.
+    pub sums: &'a FxHashSet<Local>,
+    /// Whether functions are those of the C library.
+    pub strict: bool,
+}
+
 /// What parts are told from one another by.
 struct Locals<'a> {
     /// What an iteration has for itself.
     own: FxHashSet<Local>,
     assigned: FxHashSet<Local>,
-    /// Scalars that are only added to.
-    sums: &'a FxHashSet<Local>,
+    known: Known<'a>,
 }
 
 impl Locals<'_> {
@@ -59,7 +78,7 @@ impl Locals<'_> {
     fn addition_to_sum<'b>(&self, stm: &'b Stm) -> Option<(&'b Exp, Prim, &'b Exp)> {
         match stm {
             Stm::Assign(local, Exp::Prim(PrimOp::Binary(BinaryOp::Add, prim), args)) => match args.as_slice() {
-                [sum, more] if *sum == Exp::Local(*local) && self.sums.contains(local) && !self.own.contains(local) => {
+                [sum, more] if *sum == Exp::Local(*local) && self.known.sums.contains(local) && !self.own.contains(local) => {
                     Some((sum, *prim, more))
                 }
                 _ => None,
@@ -67,11 +86,27 @@ impl Locals<'_> {
             _ => None,
         }
     }
+
+    fn function(&self, stm: &Stm) -> Option<Function> {
+        let Stm::Let(to, Exp::Prim(PrimOp::Unary(op, prim @ (Prim::F32 | Prim::F64)), args)) = stm else { return None };
+        let name = match op {
+            UnaryOp::Sin => "sin",
+            UnaryOp::Cos => "cos",
+            UnaryOp::Tan => "tan",
+            _ => return None,
+        };
+        match args.as_slice() {
+            [Exp::Local(from)] if self.own.contains(from) && !self.known.strict => {
+                Some(Function { name, prim: *prim, from: *from, to: *to })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl<'b> Body<'b> {
     /// The parts of the body of a loop with this index, if it has no others.
-    pub fn of(index: Local, body: &'b [Stm], types: &[LocalInfo], sums: &FxHashSet<Local>) -> Option<Body<'b>> {
+    pub fn of(index: Local, body: &'b [Stm], known: Known<'_>) -> Option<Body<'b>> {
         let mut assigned = FxHashSet::default();
         for_each_stm(body, &mut |stm| {
             for_each_assignment(stm, &mut |local| {
@@ -79,20 +114,20 @@ impl<'b> Body<'b> {
             });
         });
         let mut result = Body { parts: Vec::new(), common: Vec::new(), memory: FxHashSet::default() };
-        let mut locals = Locals { own: FxHashSet::from_iter([index]), assigned, sums };
-        result.learn(body, types, &mut locals);
+        let mut locals = Locals { own: FxHashSet::from_iter([index]), assigned, known };
+        result.learn(body, &mut locals);
         result.parts = result.block(body, &locals, true)?;
         Some(result)
     }
 
     /// Notes what a body makes for each iteration, and what for all of them.
-    fn learn(&mut self, body: &'b [Stm], types: &[LocalInfo], locals: &mut Locals<'_>) {
+    fn learn(&mut self, body: &'b [Stm], locals: &mut Locals<'_>) {
         for stm in body {
-            let Locals { own, assigned, .. } = locals;
+            let Locals { own, assigned, known } = locals;
             match stm {
                 Stm::Let(local, exp) => {
                     let is_common = is_arithmetic(exp) && !mentions_any(exp, own) && !assigned.contains(local);
-                    match is_common && types[local.0 as usize].ty == Ty::Prim(Prim::I64) {
+                    match is_common && known.locals[local.0 as usize].ty == Ty::Prim(Prim::I64) {
                         true => self.common.push((*local, stm)),
                         false => _ = own.insert(*local),
                     }
@@ -100,7 +135,7 @@ impl<'b> Body<'b> {
                 Stm::Declare(local) => _ = own.insert(*local),
                 Stm::Alloc { owner, data, .. } => own.extend([*owner, *data]),
                 Stm::Room { data, .. } => _ = own.insert(*data),
-                Stm::For { body, .. } => self.learn(body, types, locals),
+                Stm::For { body, .. } => self.learn(body, locals),
                 Stm::If { then, otherwise, .. } => own.extend(then.iter().chain(otherwise).filter_map(|stm| match stm {
                     Stm::Let(local, _) => Some(*local),
                     _ => None,
@@ -127,6 +162,11 @@ impl<'b> Body<'b> {
                 if changes {
                     end(&mut parts, &mut straight, &mut additions);
                 }
+                continue;
+            }
+            if let Some(function) = locals.function(stm) {
+                end(&mut parts, &mut straight, &mut additions);
+                parts.push(Part::Function(function));
                 continue;
             }
             let part = match stm {
@@ -166,7 +206,14 @@ impl<'b> Body<'b> {
         for_each_straight(&self.parts, &mut |part| straight.push(part));
         let mut found = Vec::new();
         for (number, part) in straight.iter().enumerate() {
-            let Part::Straight(stms) = part else { continue };
+            let stms = match part {
+                Part::Straight(stms) => stms,
+                Part::Function(function) => {
+                    found.push(function.to);
+                    continue;
+                }
+                _ => continue,
+            };
             for stm in stms {
                 let (Stm::Let(local, _) | Stm::Declare(local)) = *stm else { continue };
                 let is_common = self.common.iter().any(|(common, _)| common == local);
@@ -186,16 +233,17 @@ impl Part<'_> {
         match self {
             Part::Straight(stms) => stms.iter().any(|stm| stm.names(local)),
             Part::Addition(addition) => addition.stm.names(local),
+            Part::Function(function) => function.from == local,
             _ => false,
         }
     }
 }
 
-/// Does something to each straight part and each addition, in their order.
+/// Does something to each straight part, addition and function, in their order.
 pub(crate) fn for_each_straight<'p, 'b>(parts: &'p [Part<'b>], visit: &mut dyn FnMut(&'p Part<'b>)) {
     for part in parts {
         match part {
-            Part::Straight(_) | Part::Addition(_) => visit(part),
+            Part::Straight(_) | Part::Addition(_) | Part::Function(_) => visit(part),
             Part::Loop { parts, .. } => for_each_straight(parts, visit),
             Part::Memory(_) | Part::End(_) => {}
         }

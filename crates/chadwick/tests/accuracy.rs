@@ -1,6 +1,6 @@
 //! The elementary functions of native code against arithmetic of many digits and, at more points, against those of the C library.
 
-use chadwick::{Backend, NativeOptions, Program, Value};
+use chadwick::{Backend, NativeOptions, Program};
 use dashu_float::{FBig, round::mode::HalfEven};
 
 type Exact = FBig<HalfEven, 2>;
@@ -10,17 +10,37 @@ entry exp [n] (x: [n]f64) = map f64.exp x
 entry log [n] (x: [n]f64) = map f64.log x
 entry tanh [n] (x: [n]f64) = map f64.tanh x
 entry erf [n] (x: [n]f64) = map f64.erf x
-entry erfc [n] (x: [n]f64) = map f64.erfc x";
+entry erfc [n] (x: [n]f64) = map f64.erfc x
+entry log1p [n] (x: [n]f64) = map f64.log1p x
+entry sin [n] (x: [n]f64) = map f64.sin x
+entry cos [n] (x: [n]f64) = map f64.cos x
+entry tan [n] (x: [n]f64) = map f64.tan x
+entry sinh [n] (x: [n]f64) = map f64.sinh x
+entry cosh [n] (x: [n]f64) = map f64.cosh x
+entry asin [n] (x: [n]f64) = map f64.asin x
+entry acos [n] (x: [n]f64) = map f64.acos x
+entry atan [n] (x: [n]f64) = map f64.atan x
+entry asinh [n] (x: [n]f64) = map f64.asinh x
+entry acosh [n] (x: [n]f64) = map f64.acosh x
+entry atanh [n] (x: [n]f64) = map f64.atanh x
+entry atan2 [n] (y: [n]f64) (x: [n]f64) = map2 f64.atan2 y x
+entry pow [n] (x: [n]f64) (y: [n]f64) = map2 (**) x y";
+
+const NATIVE: Backend = Backend::Native(NativeOptions { strict: false, quick: false, threads: 1 });
 
 /// The values of an entry point at some points.
-fn values(backend: Backend, entry: &str, points: &[f64]) -> Vec<f64> {
+fn values_of<const N: usize>(backend: Backend, entry: &str, points: [&[f64]; N]) -> Vec<f64> {
     let program = Program::from_source(SOURCE).and_then(|program| program.with_backend(backend)).expect("a program");
-    let found = program.function(entry).and_then(|function| function.call(&[Value::from(points.to_vec())])).expect("values");
-    found[0].as_slice::<f64>().expect("floats").to_vec()
+    let found = program.function(entry).and_then(|function| function.call(&points.map(|points| points.to_vec().into())));
+    found.expect("values")[0].as_slice::<f64>().expect("floats").to_vec()
+}
+
+fn values(backend: Backend, entry: &str, points: &[f64]) -> Vec<f64> {
+    values_of(backend, entry, [points])
 }
 
 fn native(entry: &str, points: &[f64]) -> Vec<f64> {
-    values(Backend::Native(NativeOptions { strict: false, quick: false, threads: 1 }), entry, points)
+    values(NATIVE, entry, points)
 }
 
 /// Points without a pattern: of all sizes, and where functions change most.
@@ -96,6 +116,24 @@ fn functions_are_within_their_bounds_of_the_exact_values() {
     assert!(largest_error("tanh", &between(-25.0, 25.0), |x| exact(x, BITS).tanh()) <= 3.0);
     assert!(largest_error("erf", &between(-6.0, 6.0), |x| exact_erf(x, BITS)) <= 2.0);
     assert!(largest_error("erfc", &between(-6.0, 26.5), exact_erfc) <= 4.0);
+    assert!(largest_error("log1p", &between(-0.999, f64::MAX), |x| exact(x, BITS).ln_1p()) <= 1.6);
+    assert!(largest_error("sinh", &between(-710.4, 710.4), |x| exact(x, BITS).sinh()) <= 2.0);
+    assert!(largest_error("cosh", &between(-710.4, 710.4), |x| exact(x, BITS).cosh()) <= 2.0);
+    assert!(largest_error("asin", &between(-1.0, 1.0), |x| exact(x, BITS).asin()) <= 1.1);
+    assert!(largest_error("acos", &between(-1.0, 1.0), |x| exact(x, BITS).acos()) <= 1.1);
+    assert!(largest_error("atan", &between(f64::MIN, f64::MAX), |x| exact(x, BITS).atan()) <= 1.1);
+    assert!(largest_error("asinh", &between(f64::MIN, f64::MAX), |x| exact(x, BITS).asinh()) <= 3.0);
+    assert!(largest_error("acosh", &between(1.0, f64::MAX), |x| exact(x, BITS).acosh()) <= 3.0);
+    assert!(largest_error("atanh", &between(-0.999_999, 0.999_999), |x| exact(x, BITS).atanh()) <= 3.0);
+    // Angles of all sizes, and those next to multiples of quarter turns.
+    let mut angles = between(-1e22, 1e22);
+    angles.extend((1..2000).flat_map(|n| {
+        let angle = f64::from(n * n) * std::f64::consts::FRAC_PI_2;
+        [angle.next_down(), angle, -angle.next_up()]
+    }));
+    assert!(largest_error("sin", &angles, |x| exact(x, BITS + 80).sin()) <= 1.1);
+    assert!(largest_error("cos", &angles, |x| exact(x, BITS + 80).cos()) <= 1.1);
+    assert!(largest_error("tan", &angles, |x| exact(x, BITS + 80).tan()) <= 3.0);
 }
 
 /// How many numbers lie between two.
@@ -112,16 +150,53 @@ fn functions_are_close_to_others_everywhere() {
     let mut all = points(200_000);
     all.extend([0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::MIN]);
     all.extend([709.78, 709.79, -745.1, -745.2, -708.4, 1.0, 19.06, -19.07, 22.0, 0.34657, 0.34658, 0.173_28]);
-    let others: [(&str, Vec<f64>, u64); 5] = [
+    all.extend([0.5, -0.5, -1.0, 710.47, -710.47, 710.48, 0.414_213, 0.414_214, 2.414_213, 2.414_214, 1e9, 1.1e9, 1e300]);
+    let others: [(&str, Vec<f64>, u64); 17] = [
         ("exp", all.iter().map(|x| x.exp()).collect(), 2),
         ("log", all.iter().map(|x| x.ln()).collect(), 2),
         ("tanh", all.iter().map(|x| x.tanh()).collect(), 4),
         ("erf", values(Backend::Interpreter, "erf", &all), 6),
         ("erfc", values(Backend::Interpreter, "erfc", &all), 6),
+        ("log1p", all.iter().map(|x| x.ln_1p()).collect(), 3),
+        ("sin", all.iter().map(|x| x.sin()).collect(), 2),
+        ("cos", all.iter().map(|x| x.cos()).collect(), 2),
+        ("tan", all.iter().map(|x| x.tan()).collect(), 4),
+        ("sinh", all.iter().map(|x| x.sinh()).collect(), 4),
+        ("cosh", all.iter().map(|x| x.cosh()).collect(), 3),
+        ("asin", all.iter().map(|x| x.asin()).collect(), 2),
+        ("acos", all.iter().map(|x| x.acos()).collect(), 2),
+        ("atan", all.iter().map(|x| x.atan()).collect(), 2),
+        ("asinh", values(Backend::Interpreter, "asinh", &all), 4),
+        ("acosh", values(Backend::Interpreter, "acosh", &all), 4),
+        ("atanh", values(Backend::Interpreter, "atanh", &all), 4),
     ];
     for (entry, others, allowed) in others {
         for ((x, found), other) in all.iter().zip(native(entry, &all)).zip(others) {
             assert!(distance(found, other) <= allowed, "{entry} at {x:e}: {found:e} instead of {other:e}");
+        }
+    }
+}
+
+#[test]
+fn functions_of_two_numbers_are_close_to_others_everywhere() {
+    let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, f64::MAX, f64::MIN, 1e-300, 3e307];
+    let more = [2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 1.5, 1024.0, -1075.0, 1e15, 9_007_199_254_740_991.0, 1e300];
+    let special = [special, more].concat();
+    let mut pairs: Vec<(f64, f64)> = special.iter().flat_map(|x| special.iter().map(|y| (*x, *y))).collect();
+    let (first, second) = (points(100_000), points(200_001));
+    pairs.extend(first.into_iter().zip(second.into_iter().rev()));
+    // Powers that are neither too small nor too large, of numbers close to one, too.
+    let unit = |x: &f64| x.rem_euclid(1.0);
+    let ordinary = points(60_000);
+    pairs.extend(ordinary.iter().zip(&ordinary[7..]).map(|(x, y)| ((40.0 * unit(x) - 20.0).exp2(), 100.0 * unit(y) - 50.0)));
+    pairs.extend(ordinary.iter().zip(&ordinary[7..]).map(|(x, y)| (1.0 + 1e-6 * unit(x), 1e8 * unit(y))));
+    let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let functions: [(&str, fn(f64, f64) -> f64); 2] = [("atan2", f64::atan2), ("pow", f64::powf)];
+    for (entry, function) in functions {
+        for ((x, y), found) in pairs.iter().zip(values_of(NATIVE, entry, [&first, &second])) {
+            let other = function(*x, *y);
+            assert!(distance(found, other) <= 2, "{entry} {x:e} {y:e}: {found:e} instead of {other:e}");
+            assert!(found.is_nan() || found.is_sign_negative() == other.is_sign_negative(), "{entry} {x:e} {y:e}: the sign");
         }
     }
 }

@@ -508,3 +508,43 @@ entry root [n][k] (cs: [k]f64) (xs: [n]f64) = grad (\\(cs, a, xs) -> f64.exp (to
         assert!(groups >= if name == "a choice" { 1 } else { 3 }, "{name}: {groups} groups\n{text}");
     }
 }
+
+const ANGLES: [(&str, &str); 6] = [
+    ("each", "map (\\x -> f64.sin x * f64.cos (2 * x) + f64.tan x) xs"),
+    ("their sum", "[f64.sum (map (\\x -> f64.sin (f64.cos x)) xs)]"),
+    ("a gradient", "grad (\\xs -> f64.sum (map (\\x -> f64.sin x * x) xs)) xs"),
+    ("in a loop", "grad (\\xs -> f64.sum (map (\\x -> loop y = x for _i < 5 do y + 0.1 * f64.sin (3 * y)) xs)) xs"),
+    ("rows", "map (\\x -> f64.sum (map (\\y -> f64.cos (x * y)) xs)) xs"),
+    ("in single precision", "map (\\x -> f64.f32 (f32.sin (f32.f64 x) + f32.tan (f32.f64 x))) xs"),
+];
+
+/// Angles are computed for a group at once; groups with one that is far away, or none at all, one by one.
+#[test]
+fn sines_of_several_angles_are_computed_at_once() {
+    let entries = ANGLES.iter().enumerate().map(|(number, (_, body))| format!("entry f{number} [n] (xs: [n]f64) = {body}\n"));
+    let program = source(&entries.collect::<String>()).with_engine(Engine::ChadFast).expect("derivatives as Core");
+    let text = own_text(&program);
+    let (one, three, strict) = (native(&program, false, 1), native(&program, false, 3), native(&program, true, 2));
+    let mut odd = numbers(50, 7);
+    odd.splice(20..24, [1e300, f64::NAN, -3e9, f64::INFINITY]);
+    for (number, (name, _)) in ANGLES.iter().enumerate() {
+        let entry = format!("f{number}");
+        let start = format!("static int {entry}_");
+        let own = text.match_indices(&start).map(|(at, _)| &text[at..]);
+        let own = own.map(|function| function.split("\n}").next().unwrap_or_default()).collect::<String>();
+        assert!(["sin_f64(", "cos_f64(", "sin_f32("].iter().any(|call| own.contains(call)), "{name}\n{own}");
+        for points in [Vec::new(), numbers(1, 3), numbers(37, 3), numbers(1000, 5), odd.clone()] {
+            let wanted = call(&program, &entry, &[points.clone().into()]);
+            let got = call(&one, &entry, &[points.clone().into()]);
+            let tolerance = if *name == "in single precision" { 1e-6 } else { 1e-12 };
+            assert_eq!(difference(&got, &wanted, &Tolerance::uniform(tolerance)), None, "{name}");
+            let got = call(&strict, &entry, &[points.into()]);
+            assert_eq!(difference(&got, &wanted, &Tolerance::uniform(0.0)), None, "{name}, strict");
+        }
+        // The same angle has the same sine, in a group and alone.
+        let same = call(&one, &entry, &[vec![0.7; 37].into()]);
+        let values = same[0].as_slice::<f64>().expect("floats");
+        assert!(values.iter().all(|value| value.to_bits() == values[0].to_bits()), "{name}: {values:?}");
+        assert_eq!(same, call(&three, &entry, &[vec![0.7; 37].into()]), "{name}, three threads");
+    }
+}

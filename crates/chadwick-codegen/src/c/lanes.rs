@@ -3,12 +3,14 @@
 
 use super::{Printer, c_type, constant, elem_name};
 use crate::ir::*;
-use crate::lanes::{Addition, Body, Part, for_each_straight};
+use crate::lanes::{Addition, Body, Function, Known, Part, for_each_straight};
 use crate::parallel::for_each_stm;
 
 /// The sizes of groups, the first that fits; the rest goes one by one.
 const GROUPS: [usize; 2] = [16, 4];
 const GROUPS_OF_SUMS: [usize; 4] = [32, 16, 8, 4];
+/// How an element of an array with a place for each lane is read.
+const LANE: &str = "[lane]";
 /// Bodies with more statements than this have groups of one size only.
 const LONG: usize = 200;
 
@@ -24,7 +26,8 @@ struct Group<'g, 'b> {
 
 impl Printer<'_> {
     pub(super) fn lanes(&mut self, index: Local, from: &str, to: &str, stms: &[Stm], lanes: &Lanes) {
-        let Some(body) = Body::of(index, stms, &self.function.locals, &self.function.sums) else { return };
+        let known = Known { locals: &self.function.locals, sums: &self.function.sums, strict: self.strict };
+        let Some(body) = Body::of(index, stms, known) else { return };
         let shared = body.crossing();
         let (pointers, shared): (Vec<Local>, Vec<Local>) =
             shared.into_iter().partition(|local| !self.function.locals[local.0 as usize].ty.has_lanes());
@@ -64,7 +67,7 @@ impl Printer<'_> {
                 if let Ty::Prim(prim) = self.function.locals[local.0 as usize].ty {
                     self.line(&format!("{} {name}[{lanes_count}];", elem_name(Elem::Prim(prim), self.layouts)));
                 }
-                self.names[local.0 as usize] = format!("{name}[lane]");
+                self.names[local.0 as usize] = format!("{name}{LANE}");
             }
             self.in_lanes = shared.iter().copied().collect();
             self.memory_in_lanes = body.memory.iter().map(|data| (*data, *lanes_count)).collect();
@@ -103,6 +106,11 @@ impl Printer<'_> {
                 self.indent -= 1;
                 self.line("}");
             }
+            Part::Function(Function { name, prim, from, to, .. }) => {
+                let (from, to) = (self.array_of_lanes(*from), self.array_of_lanes(*to));
+                let line = format!("cw_{name}_{}({from}, {to}, {});", prim.name(), group.lanes);
+                self.line(&line);
+            }
             Part::Addition(addition) if addition.is_common => self.sum_of_lanes(group, addition),
             Part::Addition(addition) => {
                 let stms = group.with_again(&[addition.stm]);
@@ -117,6 +125,11 @@ impl Printer<'_> {
             }
             Part::Memory(stm) | Part::End(stm) => self.stm(stm),
         }
+    }
+
+    /// The name of the array that a local has in lanes.
+    fn array_of_lanes(&self, local: Local) -> String {
+        self.name(local).trim_end_matches(LANE).to_owned()
     }
 
     /// What the lanes of a group add to one place, added up first.

@@ -71,6 +71,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             indent: 1,
             in_lanes: FxHashSet::default(),
             memory_in_lanes: FxHashMap::default(),
+            strict: shared.strict,
             steady: FxHashSet::default(),
         };
         printer.function(memos.iter().position(|memo| memo == number));
@@ -268,6 +269,7 @@ struct Printer<'a> {
     in_lanes: FxHashSet<Local>,
     /// Arrays with so many lanes for each element.
     memory_in_lanes: FxHashMap<Local, usize>,
+    strict: bool,
     /// Cotangents that are the same all through the loop around, which runs in vectors, and are scaled several times in it.
     steady: FxHashSet<Local>,
 }

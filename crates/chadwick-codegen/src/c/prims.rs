@@ -215,9 +215,9 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
     if let Some(number) = special(op) {
         // Where there is a function in C, `rts/math.h` says which of the two it is.
         let library = match op {
-            UnaryOp::Asinh => "asinh",
-            UnaryOp::Acosh => "acosh",
-            UnaryOp::Atanh => "atanh",
+            UnaryOp::Asinh => "cw_asinh",
+            UnaryOp::Acosh => "cw_acosh",
+            UnaryOp::Atanh => "cw_atanh",
             UnaryOp::Gamma => "tgamma",
             UnaryOp::LogGamma => "lgamma",
             UnaryOp::Erf => "cw_erf",
@@ -228,9 +228,7 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         return format!("(({ty})cw_special({library}, {number}, (double){x}))");
     }
     let single = prim == Prim::F32;
-    // Some have a function of their own in single precision; others are computed in double precision.
     let own = |name: &str| if single { format!("{name}f({x})") } else { format!("{name}({x})") };
-    let wide = |name: &str| if single { format!("((float){name}((double){x}))") } else { format!("{name}({x})") };
     // Those of `rts/math.h`.
     let ours = |name: &str| if single { format!("cw_{name}f({x})") } else { format!("cw_{name}({x})") };
     match op {
@@ -247,16 +245,16 @@ fn unary(op: UnaryOp, prim: Prim, x: &str) -> String {
         UnaryOp::Log => ours("log"),
         UnaryOp::Log2 => own("log2"),
         UnaryOp::Log10 => own("log10"),
-        UnaryOp::Log1p => own("log1p"),
-        UnaryOp::Sin => own("sin"),
-        UnaryOp::Cos => own("cos"),
-        UnaryOp::Tan => own("tan"),
-        UnaryOp::Sinh => own("sinh"),
-        UnaryOp::Cosh => own("cosh"),
+        UnaryOp::Log1p => ours("log1p"),
+        UnaryOp::Sin => ours("sin"),
+        UnaryOp::Cos => ours("cos"),
+        UnaryOp::Tan => ours("tan"),
+        UnaryOp::Sinh => ours("sinh"),
+        UnaryOp::Cosh => ours("cosh"),
         UnaryOp::Tanh => ours("tanh"),
-        UnaryOp::Asin => wide("asin"),
-        UnaryOp::Acos => wide("acos"),
-        UnaryOp::Atan => wide("atan"),
+        UnaryOp::Asin => ours("asin"),
+        UnaryOp::Acos => ours("acos"),
+        UnaryOp::Atan => ours("atan"),
         _ => format!("({x})"),
     }
 }
@@ -313,10 +311,10 @@ fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
         BinaryOp::Div => sign("/"),
         BinaryOp::Scale => own("scale"),
         BinaryOp::Mod => library("fmod"),
-        BinaryOp::Pow => format!("({y} == 2 ? {x} * {x} : {})", library("pow")),
+        BinaryOp::Pow => format!("({y} == 2 ? {x} * {x} : {})", library("cw_pow")),
         BinaryOp::Min => own("min"),
         BinaryOp::Max => own("max"),
-        BinaryOp::Atan2 => wide("atan2"),
+        BinaryOp::Atan2 => library("cw_atan2"),
         BinaryOp::Atan2Pi => wide("cw_atan2pi"),
         BinaryOp::Hypot => wide("hypot"),
         BinaryOp::CopySign => library("__builtin_copysign"),

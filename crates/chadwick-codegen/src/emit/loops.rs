@@ -2,7 +2,7 @@
 
 use super::{Emitter, Frame, FrameKind, may_reorder};
 use crate::ir::*;
-use crate::lanes::{Body, Part, addition, for_each_straight, is_used_by_element};
+use crate::lanes::{Body, Known, Part, addition, for_each_straight, is_used_by_element};
 use crate::parallel::for_each_stm;
 use chadwick_core::{self as core, Prim};
 use rustc_hash::FxHashSet;
@@ -197,10 +197,12 @@ impl<'p> Emitter<'_, 'p> {
     /// Whether iterations can go side by side: the body is straight but for loops, straight themselves, whose number of iterations is the
     /// same for all. Says then whether there is just one, and that makes sums.
     fn goes_side_by_side(&self, index: Local, body: &[Stm], behind: &Behind) -> Option<bool> {
-        let found = Body::of(index, body, &self.locals, &self.sums)?;
+        let known = Known { locals: &self.locals, sums: &self.sums, strict: self.shared.strict };
+        let found = Body::of(index, body, known)?;
         let is_loop = |part: &&Part<'_>| matches!(part, Part::Loop { .. });
+        let is_function = |part: &Part<'_>| matches!(part, Part::Function(_));
         let sums = match found.parts.iter().filter(is_loop).collect::<Vec<_>>().as_slice() {
-            [] => return None,
+            [] if !found.parts.iter().any(is_function) => return None,
             [Part::Loop { counter, mark: Mark::Reduction(_), parts, .. }] => match parts.as_slice() {
                 [Part::Straight(within)] if reads_columns(within, index, *counter) => true,
                 _ => return None,
@@ -208,7 +210,7 @@ impl<'p> Emitter<'_, 'p> {
             _ => false,
         };
         // Sums that read along their rows are vectors themselves; what has an order is only worth it for sums.
-        if !sums && (*behind == Behind::InOrder || !found.parts.iter().any(hands_on)) {
+        if !sums && (*behind == Behind::InOrder || !found.parts.iter().any(|part| hands_on(part) || is_function(part))) {
             return None;
         }
         let mut own: FxHashSet<Local> = FxHashSet::default();
@@ -259,6 +261,7 @@ impl SideBySide<'_, '_, '_> {
     fn fits(&self, part: &Part<'_>, sums: bool) -> bool {
         match part {
             Part::Straight(stms) => stms.iter().all(|stm| self.is_straight(stm, &[])),
+            Part::Function(function) => self.has_lanes(function.from) && self.has_lanes(function.to),
             Part::Addition(addition) => {
                 self.stores && addition.prim != Prim::F16 && may_reorder(addition.prim, self.emitter.shared.strict)
             }
