@@ -72,10 +72,10 @@ impl Rows {
         }
         // What stands between the two and needs a result comes behind.
         let (mut waiting, mut late): (FxHashSet<usize>, FxHashSet<Var>) = (FxHashSet::default(), vars);
-        for at in made_at + 1..read_at {
+        for (at, statement) in block.statements.iter().enumerate().take(read_at).skip(made_at + 1) {
             if !uses[at].is_disjoint(&late) {
                 waiting.insert(at);
-                late.extend(block.statements[at].binders.iter().map(|binder| binder.var));
+                late.extend(statement.binders.iter().map(|binder| binder.var));
             }
         }
         late.retain(|var| !binders.iter().any(|binder| binder.var == *var));
