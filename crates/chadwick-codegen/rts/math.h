@@ -232,13 +232,13 @@ CW_MATH double cw_atanh(double x) {
   return cw_choose(cw_mask(y <= 1.0), __builtin_copysign(value, x), cw_nan);
 }
 
-#define CW_HALF_PI 0x1.921fb54442d18p+0
-#define CW_HALF_PI_LOW 0x1.1a62633145c07p-54
+#define CW_QUARTER 0x1.921fb54442d18p+0
+#define CW_QUARTER_LOW 0x1.1a62633145c07p-54
 
 /* So many quarter turns less s and rest. */
 CW_MATH double cw_turns_less(double turns, double s, double rest) {
-  double turned = turns * CW_HALF_PI, value = turned - s;
-  return value + (((turned - value) - s) + (turns * CW_HALF_PI_LOW - rest));
+  double turned = turns * CW_QUARTER, value = turned - s;
+  return value + (((turned - value) - s) + (turns * CW_QUARTER_LOW - rest));
 }
 
 /* (atan t - t) / t for |t| <= tan (pi / 8): a polynomial of t^2, chosen as that of the exponential function; its largest error is 2^-64. */

@@ -5,6 +5,7 @@
 
 mod accumulators;
 mod arrays;
+mod branches;
 mod control;
 mod elements;
 mod hoist;
@@ -147,10 +148,15 @@ impl Simplify {
                 match self.after(op, span) {
                     Step::Atoms(atoms) => self.name(&binders, atoms),
                     Step::Splice(block) => self.splice(&binders, block, out),
-                    Step::Op(op) => {
+                    Step::Op(mut op) => {
+                        let behind = match self.hints {
+                            Hints::Keep => Vec::new(),
+                            Hints::Drop => self.additions_behind(&mut binders, &mut op, span),
+                        };
                         if let Some(op) = self.narrow_build(&binders, op, span, out) {
                             self.keep(Statement { binders, op, span }, out);
                         }
+                        behind.into_iter().for_each(|statement| self.statement(statement, out));
                     }
                 }
             }
