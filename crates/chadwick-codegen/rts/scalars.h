@@ -77,6 +77,18 @@ CW_FLOAT(double, uint64_t, f64)
 static inline float cw_root_f32(float a) { return a == -INFINITY ? INFINITY : sqrtf(a + 0.0f); }
 static inline double cw_root_f64(double a) { return a == -INFINITY ? INFINITY : sqrt(a + 0.0); }
 
+/* A place so far behind another one, or the end of the range that is next to it. */
+static inline int64_t cw_cut(int64_t base, int64_t more, int64_t from, int64_t to) {
+  int64_t at;
+  if (__builtin_add_overflow(base, more, &at)) at = more < 0 ? INT64_MIN : INT64_MAX;
+  at = at < from ? from : at;
+  return at > to ? to : at;
+}
+
+/* The next multiple of eight, or the end or start of the range. */
+static inline int64_t cw_round_up(int64_t at, int64_t to) { return at > to - 8 ? to : (at + 7) & ~INT64_C(7); }
+static inline int64_t cw_round_down(int64_t at, int64_t from) { return (at & ~INT64_C(7)) < from ? from : at & ~INT64_C(7); }
+
 /* A power with a small constant exponent: by the library, or by multiplications. */
 #ifdef CW_STRICT
 #define CW_POWER(library, products) (library)

@@ -430,6 +430,8 @@ pub struct Function {
     /// Arrays and scalars that are only added to where the function names them.
     pub accumulators: Vec<Accumulator>,
     pub sums: FxHashSet<Local>,
+    /// Sums of sizes, counters and small numbers, which cannot overflow.
+    pub exact: FxHashSet<Local>,
     /// Pointers to rows that are made in their places: nothing else knows of these until they are complete.
     pub rows: FxHashSet<Local>,
     pub site: SiteId,

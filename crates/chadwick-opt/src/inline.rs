@@ -57,7 +57,7 @@ enum Inlined {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Plain,
-    /// In a function of which a derivative is taken, outside all loops.
+    /// In a function of which a derivative is taken.
     Differentiated,
 }
 
@@ -86,7 +86,7 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place
                     statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
                 }
                 op => {
-                    let inside = if matches!(op, Op::Differentiate(_)) { Place::Differentiated } else { Place::Plain };
+                    let inside = if matches!(op, Op::Differentiate(_)) { Place::Differentiated } else { place };
                     let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined, inside));
                     statements.push(Statement { op, ..statement });
                 }

@@ -548,3 +548,41 @@ fn sines_of_several_angles_are_computed_at_once() {
         assert_eq!(same, call(&three, &entry, &[vec![0.7; 37].into()]), "{name}, three threads");
     }
 }
+
+const AROUND: [(&str, &str); 9] = [
+    ("neighbours", "tabulate n (\\i -> u[i] + 0.1 * (u[(i + 1) % n] - 2 * u[i] + u[(i - 1) % n]))"),
+    ("from the other end", "tabulate n (\\i -> u[i] * u[(i + n - 1) % n])"),
+    ("further away", "tabulate n (\\i -> u[(i + 3) % n] - u[(i - 2) % n])"),
+    ("turned", "map2 (*) (rotate 1 u) (rotate (-1) u)"),
+    ("turned by something", "map2 (*) u (rotate (n / 3) u)"),
+    ("the remainder", "tabulate n (\\i -> u[i %% n] * u[(i + 1) %% n])"),
+    ("a few weights", "tabulate n (\\i -> u[i] * u[i % 3 % n])"),
+    ("a choice", "tabulate n (\\i -> if u[i] > 0 then u[(i + 1) % n] else u[(i - 1) % n] * u[i])"),
+    ("a sum", "replicate n (f64.sum (tabulate n (\\i -> u[i] * u[(i + 1) % n])))"),
+];
+
+/// Places beyond the end of an array that go on from its start: no divisions, and loops of their own for what is not at the border. Their
+/// derivatives are such loops again.
+#[test]
+fn places_around_the_end_need_no_division() {
+    for (name, body) in AROUND {
+        let program = source(&format!(
+            "def step [n] (u: [n]f64): [n]f64 = {body}
+entry f [n] (u: [n]f64): [n]f64 = step u
+entry g [n] (u: [n]f64): [n]f64 = vjp step u (map (** 2) u)
+entry steps [n] (u: [n]f64): [n]f64 = grad (\\u -> f64.sum (loop u for _i < 3 do step u)) u"
+        ));
+        let program = program.with_engine(Engine::ChadFast).expect("derivatives as Core");
+        for count in [0, 1, 2, 3, 5, 8, 17, 40, 1000, 20_000] {
+            for entry in ["f", "g", "steps"] {
+                agrees(&program, entry, &[numbers(count, 3).into()]);
+            }
+        }
+        let text = own_text(&program);
+        if ["neighbours", "turned"].contains(&name) {
+            assert!(!text.contains("cw_mod_i64"), "{name}\n{text}");
+            assert!(!text.contains("part_") && !text.contains("own_"), "{name}: nothing is added up\n{text}");
+            assert!(text.matches("_rest = ").count() >= 3, "{name}: three loops in ranges\n{text}");
+        }
+    }
+}

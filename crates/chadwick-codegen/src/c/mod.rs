@@ -4,6 +4,7 @@ mod forks;
 mod lanes;
 mod parallel;
 mod prims;
+mod split;
 mod sums;
 mod together;
 
@@ -594,10 +595,18 @@ impl Printer<'_> {
 
     fn marked_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         match mark {
+            Mark::Lanes(lanes) => self.lanes(index, from, to, body, lanes),
+            Mark::Prefixes(combine, total) => self.prefixes(index, from, to, body, *combine, *total),
+            _ if self.in_ranges(index, from, to, body, mark) => {}
+            _ => self.whole_loop(index, from, to, body, mark),
+        }
+    }
+
+    fn whole_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
+        match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),
-            Mark::Lanes(lanes) => return self.lanes(index, from, to, body, lanes),
-            Mark::Prefixes(combine, total) => return self.prefixes(index, from, to, body, *combine, *total),
+            Mark::Lanes(_) | Mark::Prefixes(..) => {}
             Mark::Reduction(reductions) => {
                 let clauses = self.reduction_clauses("", reductions);
                 self.line(&format!("#pragma omp simd {clauses}"));

@@ -172,6 +172,30 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Fails if the condition holds, in front of the loops around here that do not matter to it, unless these do nothing.
+    pub(super) fn check_outside(&mut self, condition: Exp, kind: FailKind) {
+        let mut level = self.frames.len() - 1;
+        let (mut crossed, mut guards) = (None, Vec::new());
+        while let FrameKind::Loop { bound, .. } = &self.frames[level].kind {
+            let is_outside = |exp: &Exp| self.defined_outside(exp, level);
+            if !is_outside(&condition) || !guards.iter().all(is_outside) {
+                break;
+            }
+            if bound.as_i64().is_none_or(|bound| bound <= 0) {
+                guards.push(bound.clone());
+            }
+            crossed = Some(level);
+            level -= 1;
+        }
+        let condition =
+            guards.into_iter().fold(condition, |condition, guard| Exp::test(Test::Less, Exp::i64(0), guard).and(condition));
+        let stm = Stm::Fail { condition, kind, values: Vec::new(), site: self.site() };
+        match crossed.map(|level| &mut self.frames[level].kind) {
+            Some(FrameKind::Loop { before, .. }) => before.push(stm),
+            _ => self.push(stm),
+        }
+    }
+
     /// Fails unless the index is inside.
     pub(crate) fn check_index(&mut self, index: &Exp, dim: &Exp) {
         if self.is_inside(index, dim) {

@@ -8,8 +8,8 @@ use crate::SiteKind;
 use crate::ir::*;
 use crate::liveness::Deaths;
 use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp, Statement,
-    Type, UnaryOp, Var,
+    Arm, Atom, BinaryOp, Binder, Block, CompareOp, Const, CustomKind, FunctionId, Loop, LoopForm, MessagePart, Op, Prim, PrimOp,
+    Statement, Type, UnaryOp, Var,
 };
 use rustc_hash::FxHashSet;
 
@@ -182,6 +182,10 @@ impl<'p> Emitter<'_, 'p> {
 
     fn prim(&mut self, binders: &[Binder], op: PrimOp, args: &[Atom]) {
         let exps: Vec<Exp> = args.iter().map(|arg| self.scalar(arg)).collect();
+        if let (Some(binder), Some(value)) = (binders.first(), self.wrapped(op, &exps)) {
+            self.set(binder.var, Value::Scalar(value));
+            return;
+        }
         if let (PrimOp::Binary(binary, prim), [_, right]) = (op, exps.as_slice())
             && prim.is_integer()
         {
@@ -195,13 +199,16 @@ impl<'p> Emitter<'_, 'p> {
             if let Some((test, kind)) = check
                 && !safe
             {
-                let (condition, site) = (Exp::test(test, right.clone(), zero), self.site());
-                self.push(Stm::Fail { condition, kind, values: Vec::new(), site });
+                self.check_outside(Exp::test(test, right.clone(), zero), kind);
             }
         }
         let Some(binder) = binders.first() else { return };
         let name = self.var_name(binder.var);
-        let value = self.bind(&name, Ty::Prim(op.result()), Exp::Prim(op, exps.clone()));
+        let exp = match self.ordered(op, &exps) {
+            Some(ordered) => Exp::Prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), ordered.to_vec()),
+            None => Exp::Prim(op, exps.clone()),
+        };
+        let value = self.bind(&name, Ty::Prim(op.result()), exp);
         if let Exp::Local(local) = value {
             self.note_sum(local, op, &exps);
         }

@@ -272,6 +272,7 @@ impl<'p> Emitter<'_, 'p> {
             recursive: self.shared.recursive[self.function],
             accumulators: std::mem::take(&mut self.accumulators),
             sums: std::mem::take(&mut self.sums),
+            exact: self.sums_of_indices.keys().copied().collect(),
             rows: self.rows.keys().copied().collect(),
             site,
             comment,

@@ -3,7 +3,7 @@
 //! Sizes and indices are seen as sums of locals with small factors. A condition that holds in a branch, the range of a counter and the sign of a
 //! size are facts of the form "this sum is not negative"; another sum is not negative if it is made of such facts.
 
-use super::{Emitter, Fact};
+use super::{Emitter, Fact, FrameKind};
 use crate::ir::*;
 use chadwick_core::{Atom, BinaryOp, Block, CompareOp, Const, Op, Prim, PrimOp, UnaryOp};
 
@@ -116,6 +116,12 @@ impl<'p> Emitter<'_, 'p> {
     /// Remembers the sum that a local is, if it cannot overflow: all parts are sizes and counters. Or that it is not negative.
     pub(super) fn note_sum(&mut self, local: Local, op: PrimOp, args: &[Exp]) {
         let (PrimOp::Binary(op, Prim::I64), [left, right]) = (op, args) else { return };
+        // What remains of a division by a positive number is less than that; of a negative number, only where it is rounded down.
+        if (op == BinaryOp::Mod || (op == BinaryOp::Rem && self.is_not_negative(left))) && self.is_not_negative(right) {
+            self.not_negative.insert(local);
+            self.bounds.insert(local, right.clone());
+            return;
+        }
         if op == BinaryOp::Max && args.iter().any(|arg| self.is_not_negative(arg)) {
             self.not_negative.insert(local);
             return;
@@ -129,6 +135,44 @@ impl<'p> Emitter<'_, 'p> {
         };
         if let Some(sum) = sum.filter(|sum| sum.locals().all(|local| self.not_negative.contains(&local))) {
             self.sums_of_indices.insert(local, sum);
+        }
+    }
+
+    /// What remains of an index after division by a size, where that is known to be at most once too much, or too little: no division.
+    pub(super) fn wrapped(&mut self, op: PrimOp, args: &[Exp]) -> Option<Exp> {
+        let (PrimOp::Binary(op @ (BinaryOp::Mod | BinaryOp::Rem), Prim::I64), [index, size]) = (op, args) else { return None };
+        let (sum, size_sum) = (self.linear(index)?, self.linear(size)?);
+        let is_at_least = |sum: Option<Linear>| sum.is_some_and(|sum| self.is_at_least_zero(&sum));
+        let room = size_sum.minus(&sum).and_then(|room| room.less_one());
+        let (is_not_negative, is_less) = (self.is_at_least_zero(&sum), is_at_least(room.clone()));
+        let (condition, there, beyond) = match (is_not_negative, is_less) {
+            (true, true) => return Some(index.clone()),
+            (true, false) if is_at_least(room.and_then(|room| room.plus(1, &size_sum))) => {
+                (Exp::test(Test::Less, index.clone(), size.clone()), index.clone(), index.clone().sub(size.clone()))
+            }
+            (false, true) if op == BinaryOp::Mod && is_at_least(sum.plus(1, &size_sum)) => {
+                (Exp::test(Test::Less, index.clone(), Exp::i64(0)), index.clone().add(size.clone()), index.clone())
+            }
+            _ => return None,
+        };
+        let condition = self.bind("below", Ty::Prim(Prim::Bool), condition);
+        let wrapped =
+            self.bind("wrapped", Ty::Prim(Prim::I64), Exp::Select(Box::new(condition), Box::new(there), Box::new(beyond)));
+        if let Exp::Local(local) = wrapped {
+            self.not_negative.insert(local);
+            self.bounds.insert(local, size.clone());
+        }
+        Some(wrapped)
+    }
+
+    /// Of two sizes or indices one of which is known not to be less: they are equal where it is not more. In which order they are compared then.
+    pub(super) fn ordered(&self, op: PrimOp, args: &[Exp]) -> Option<[Exp; 2]> {
+        let (PrimOp::Compare(CompareOp::Equal, Prim::I64), [left, right]) = (op, args) else { return None };
+        let (left_sum, right_sum) = (self.linear(left)?, self.linear(right)?);
+        match () {
+            () if self.is_at_least_zero(&left_sum.minus(&right_sum)?) => Some([left.clone(), right.clone()]),
+            () if self.is_at_least_zero(&right_sum.minus(&left_sum)?) => Some([right.clone(), left.clone()]),
+            () => None,
         }
     }
 
@@ -210,6 +254,11 @@ impl<'p> Emitter<'_, 'p> {
             let bound = self.linear(self.bounds.get(&local)?)?;
             bound.minus(&Linear::local(local))?.less_one()
         });
-        known.take(MOST_FACTS).any(follows_from) || of_counters.collect::<Vec<_>>().iter().any(follows_from)
+        // The loops around here are running.
+        let of_loops = self.frames.iter().rev().filter_map(|frame| match &frame.kind {
+            FrameKind::Loop { bound, .. } => self.linear(bound)?.less_one(),
+            _ => None,
+        });
+        known.take(MOST_FACTS).any(follows_from) || of_counters.chain(of_loops).collect::<Vec<_>>().iter().any(follows_from)
     }
 }

@@ -18,11 +18,18 @@ pub(super) struct Contribution {
     pub handle: Var,
     pub dims: Vec<SliceDim>,
     /// How far beside the index of each dimension it goes.
-    pub shifts: Vec<i64>,
+    pub shifts: Vec<Shift>,
     /// Whether it is made under a condition, outside of which its place may not exist.
     pub conditional: bool,
     pub value: Atom,
     pub span: Span,
+}
+
+/// So far beside an index; beyond the end from the start on, if it wraps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shift {
+    pub by: i64,
+    pub wraps: bool,
 }
 
 /// The scope of accumulators, on its way to becoming smaller.
@@ -200,7 +207,7 @@ impl Simplify {
                     [PathStep::Slice(dims)] => dims.clone(),
                     _ => return None,
                 };
-                let shifts = vec![0; dims.len()];
+                let shifts = vec![Shift::default(); dims.len()];
                 let (value, span) = (value.clone(), statement.span);
                 let contribution = Contribution { handle: *handle, dims, shifts, conditional: false, value, span };
                 out.contributions.push(contribution);
@@ -427,7 +434,13 @@ impl Simplify {
                 out.statements.push(Statement { binders: vec![moved.clone()], op, span });
                 Atom::Var(moved.var)
             };
-            out.contributions.push(Contribution { shifts: vec![0; dims.len()], conditional: false, dims, value, ..contribution });
+            out.contributions.push(Contribution {
+                shifts: vec![Shift::default(); dims.len()],
+                conditional: false,
+                dims,
+                value,
+                ..contribution
+            });
         }
         Some(())
     }
@@ -484,7 +497,7 @@ impl Simplify {
         out.statements.push(Statement { binders: vec![whole.clone()], op, span });
         let range = |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
         let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
-        let shifts = vec![0; contribution.dims.len()];
+        let shifts = vec![Shift::default(); contribution.dims.len()];
         out.contributions.push(Contribution { dims, shifts, value: Atom::Var(whole.var), ..contribution });
         Some(())
     }

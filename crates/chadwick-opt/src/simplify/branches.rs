@@ -72,7 +72,8 @@ impl Simplify {
             [one] => one.is_empty(),
             _ => false,
         };
-        let depth: usize = found.first()?.iter().map(|step| if let PathStep::Index(indices) = step { indices.len() } else { 0 }).sum();
+        let depth: usize =
+            found.first()?.iter().map(|step| if let PathStep::Index(indices) = step { indices.len() } else { 0 }).sum();
         let prim = if depth == 0 { content.as_prim() } else { content.peel(depth).and_then(|ty| ty.as_prim()) };
         prim.filter(|prim| is_one_place && *prim != Prim::Bool && *prim != Prim::F16)
     }

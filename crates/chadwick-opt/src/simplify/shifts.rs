@@ -1,8 +1,9 @@
 //! What a loop adds beside its own place, one further or one back, is an array of its own, read beside: the adjoint of a stencil is a stencil.
+//! So is what it adds beyond the end from the start on.
 //! And what it adds under a condition is that or zero.
 
 use super::Simplify;
-use super::accumulators::{Contribution, Lifted};
+use super::accumulators::{Contribution, Lifted, Shift};
 use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Op, Prim, PrimOp, SliceDim, Statement, Type, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -83,7 +84,25 @@ impl Simplify {
     pub(super) fn find_shifts(&self, space: &[Axis], inside: &mut Lifted) {
         let sums = Sums::of(&inside.statements);
         let is_axis = |atom: &Atom| space.iter().any(|axis| Atom::Var(axis.var) == *atom);
-        inside.contributions.iter_mut().for_each(|contribution| sums.take_out(contribution, &is_axis));
+        for contribution in &mut inside.contributions {
+            sums.take_out(contribution, &is_axis);
+            for position in 0..contribution.dims.len() {
+                if let Some((axis, by)) = self.wrapped(contribution, position, space, &sums) {
+                    contribution.dims[position] = SliceDim::Index(Atom::Var(axis));
+                    contribution.shifts[position] = Shift { by, wraps: true };
+                }
+            }
+        }
+    }
+
+    /// The axis and how far beside it a place is that is found by going on from the start beyond the end: both have the size of the accumulator.
+    fn wrapped(&self, contribution: &Contribution, position: usize, space: &[Axis], sums: &Sums) -> Option<(Var, i64)> {
+        let SliceDim::Index(Atom::Var(index)) = &contribution.dims[position] else { return None };
+        let (base, by, modulus) = sums.wrapped.get(index)?;
+        let axis = space.iter().find(|axis| Atom::Var(axis.var) == *base)?;
+        let size = self.facts.size(contribution.handle, position)?;
+        let fits = self.facts.resolve(&axis.size) == size && self.facts.resolve(modulus) == size;
+        (fits && contribution.shifts[position] == Shift::default()).then_some((axis.var, *by))
     }
 
     /// Whether a loop adds at other places than all of an accumulator's, in order.
@@ -91,7 +110,7 @@ impl Simplify {
         places.iter().enumerate().any(|(position, place)| {
             place.is_some_and(|axis| {
                 let own_size = self.facts.resolve(&space[axis].size);
-                contribution.shifts[position] != 0 || self.facts.size(contribution.handle, position) != Some(own_size)
+                contribution.shifts[position].by != 0 || self.facts.size(contribution.handle, position) != Some(own_size)
             })
         })
     }
@@ -144,19 +163,22 @@ impl Simplify {
             dims.push(SliceDim::Range { start: Atom::i64(0), count: size.clone(), stride: Atom::i64(1) });
             let at = (*place)?;
             let own_size = self.facts.resolve(&space[at].size);
-            let from = match *shift {
+            let mut from = match shift.by {
                 0 => Atom::Var(axis.var),
-                shift => {
-                    let op = if shift > 0 { BinaryOp::Sub } else { BinaryOp::Add };
-                    let by = vec![Atom::Var(axis.var), Atom::i64(shift.abs())];
-                    self.push_prim(&mut statements, PrimOp::Binary(op, Prim::I64), by, span)
+                by => {
+                    let op = if by > 0 { BinaryOp::Sub } else { BinaryOp::Add };
+                    let args = vec![Atom::Var(axis.var), Atom::i64(by.abs())];
+                    self.push_prim(&mut statements, PrimOp::Binary(op, Prim::I64), args, span)
                 }
             };
+            if shift.wraps {
+                from = self.push_prim(&mut statements, PrimOp::Binary(BinaryOp::Mod, Prim::I64), vec![from, size.clone()], span);
+            }
             let mut conditions = Vec::new();
-            if *shift > 0 {
+            if shift.by > 0 && !shift.wraps {
                 conditions.push((CompareOp::LessEqual, Atom::i64(0), from.clone()));
             }
-            if *shift < 0 || own_size != size {
+            if (shift.by < 0 && !shift.wraps) || own_size != size {
                 conditions.push((CompareOp::Less, from.clone(), own_size));
             }
             for (compare, left, right) in conditions {
@@ -188,7 +210,7 @@ impl Simplify {
         }
         let body = Block { statements, results: vec![result] };
         let moved = self.fresh("", whole.ty.clone());
-        let shifts = vec![0; dims.len()];
+        let shifts = vec![Shift::default(); dims.len()];
         let result =
             Contribution { handle: contribution.handle, dims, shifts, conditional: false, value: Atom::Var(moved.var), span };
         let op = Op::Build { space: axes, body, inner: vec![Vec::new()] };
@@ -224,16 +246,22 @@ pub(super) fn take_factor(value: &mut Atom, space: &[Axis], statements: &[Statem
 struct Sums {
     made: FxHashSet<Var>,
     sums: FxHashMap<Var, (Atom, i64)>,
+    /// What remains of such a sum after division by something.
+    wrapped: FxHashMap<Var, (Atom, i64, Atom)>,
 }
 
 impl Sums {
     fn of(statements: &[Statement]) -> Sums {
-        let mut sums = Sums { made: FxHashSet::default(), sums: FxHashMap::default() };
+        let mut sums = Sums { made: FxHashSet::default(), sums: FxHashMap::default(), wrapped: FxHashMap::default() };
         for statement in statements {
             sums.made.extend(statement.binders.iter().map(|binder| binder.var));
             let ([binder], Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = (statement.binders.as_slice(), &statement.op) else {
                 continue;
             };
+            if let (BinaryOp::Mod, [Atom::Var(sum), modulus]) = (op, args.as_slice()) {
+                let (base, by) = sums.sums.get(sum).cloned().unwrap_or((Atom::Var(*sum), 0));
+                sums.wrapped.insert(binder.var, (base, by, modulus.clone()));
+            }
             let found = match (op, args.as_slice()) {
                 (BinaryOp::Add, [base, Atom::Const(Const::I64(more))] | [Atom::Const(Const::I64(more)), base]) => {
                     Some((base, *more))
@@ -255,7 +283,7 @@ impl Sums {
                 && let Some((base, more)) = self.sums.get(index)
                 && wanted(base)
             {
-                *shift += more;
+                shift.by += more;
                 *dim = SliceDim::Index(base.clone());
             }
         }
