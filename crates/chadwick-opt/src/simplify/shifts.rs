@@ -10,6 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The farthest neighbour.
 const FARTHEST: i64 = 64;
+/// How many operations on the way to a place are looked at.
+const DEEPEST: usize = 4;
 
 impl Simplify {
     /// A conditional that does nothing but add numbers, as one that gives them, or zeros, and contributions after it.
@@ -98,11 +100,42 @@ impl Simplify {
     /// The axis and how far beside it a place is that is found by going on from the start beyond the end: both have the size of the accumulator.
     fn wrapped(&self, contribution: &Contribution, position: usize, space: &[Axis], sums: &Sums) -> Option<(Var, i64)> {
         let SliceDim::Index(Atom::Var(index)) = &contribution.dims[position] else { return None };
-        let (base, by, modulus) = sums.wrapped.get(index)?;
-        let axis = space.iter().find(|axis| Atom::Var(axis.var) == *base)?;
+        let (sum, modulus) = sums.wrapped.get(index)?;
+        let (base, by) = self.apart_from(&Atom::Var(*sum), &self.facts.resolve(modulus), sums, DEEPEST)?;
+        let axis = space.iter().find(|axis| base == Some(axis.var))?;
         let size = self.facts.size(contribution.handle, position)?;
         let fits = self.facts.resolve(&axis.size) == size && self.facts.resolve(modulus) == size;
-        (fits && contribution.shifts[position] == Shift::default()).then_some((axis.var, *by))
+        (fits && contribution.shifts[position] == Shift::default()).then_some((axis.var, by))
+    }
+
+    /// A sum as a variable, a small number, and any number of times the modulus.
+    fn apart_from(&self, sum: &Atom, modulus: &Atom, sums: &Sums, depth: usize) -> Option<(Option<Var>, i64)> {
+        let sum = self.facts.resolve(sum);
+        let Atom::Var(var) = sum else {
+            return match sum {
+                Atom::Const(Const::I64(by)) if (-FARTHEST..=FARTHEST).contains(&by) => Some((None, by)),
+                _ => None,
+            };
+        };
+        if sum == *modulus {
+            return Some((None, 0));
+        }
+        let outside = match self.facts.definition(&sum) {
+            Some(Op::Prim(PrimOp::Binary(op, Prim::I64), args)) => Some((*op, args)),
+            _ => None,
+        };
+        match sums.operations.get(&var).map(|(op, args)| (*op, args)).or(outside) {
+            Some((op @ (BinaryOp::Add | BinaryOp::Sub), args)) if depth > 0 => {
+                let (left, by) = self.apart_from(args.first()?, modulus, sums, depth - 1)?;
+                let (right, more) = self.apart_from(args.get(1)?, modulus, sums, depth - 1)?;
+                match (op, left, right) {
+                    (BinaryOp::Add, base, None) | (BinaryOp::Add, None, base) => Some((base, by + more)),
+                    (BinaryOp::Sub, base, None) => Some((base, by - more)),
+                    _ => None,
+                }
+            }
+            _ => Some((Some(var), 0)),
+        }
     }
 
     /// Whether a loop adds at other places than all of an accumulator's, in order.
@@ -243,25 +276,28 @@ pub(super) fn take_factor(value: &mut Atom, space: &[Axis], statements: &[Statem
 }
 
 /// Variables of a block that are another one and a constant.
+#[derive(Default)]
 struct Sums {
     made: FxHashSet<Var>,
     sums: FxHashMap<Var, (Atom, i64)>,
-    /// What remains of such a sum after division by something.
-    wrapped: FxHashMap<Var, (Atom, i64, Atom)>,
+    /// What remains of something after division by something else.
+    wrapped: FxHashMap<Var, (Var, Atom)>,
+    /// Operations on integers.
+    operations: FxHashMap<Var, (BinaryOp, Vec<Atom>)>,
 }
 
 impl Sums {
     fn of(statements: &[Statement]) -> Sums {
-        let mut sums = Sums { made: FxHashSet::default(), sums: FxHashMap::default(), wrapped: FxHashMap::default() };
+        let mut sums = Sums::default();
         for statement in statements {
             sums.made.extend(statement.binders.iter().map(|binder| binder.var));
             let ([binder], Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = (statement.binders.as_slice(), &statement.op) else {
                 continue;
             };
             if let (BinaryOp::Mod, [Atom::Var(sum), modulus]) = (op, args.as_slice()) {
-                let (base, by) = sums.sums.get(sum).cloned().unwrap_or((Atom::Var(*sum), 0));
-                sums.wrapped.insert(binder.var, (base, by, modulus.clone()));
+                sums.wrapped.insert(binder.var, (*sum, modulus.clone()));
             }
+            sums.operations.insert(binder.var, (*op, args.clone()));
             let found = match (op, args.as_slice()) {
                 (BinaryOp::Add, [base, Atom::Const(Const::I64(more))] | [Atom::Const(Const::I64(more)), base]) => {
                     Some((base, *more))
