@@ -1,5 +1,5 @@
-/* Elementary functions without branches, so that loops over them become vector code. Over the whole range exp, log, sin, cos, asin, acos and atan are
-   within 1.1 ulp of the exact value, log1p, cosh, atan2, pow and erf within 2, tan, sinh, tanh and the inverses of these
+/* Elementary functions without branches, so that loops over them become vector code. Over the whole range exp, log, pow, sin, cos, asin, acos and atan are
+   within 1.1 ulp of the exact value, log1p, cosh, hypot, atan2 and erf within 2, tan, sinh, tanh and the inverses of these
    within 3, erfc within 4; infinities, NaN, zeros
    and subnormal numbers are as in the C library. With CW_STRICT the C library's own functions are used. */
 
@@ -18,7 +18,9 @@
 #define cw_atan atan
 #define cw_atan2 atan2
 #define cw_pow pow
+#define cw_hypot hypot
 #define cw_powf powf
+#define cw_hypotf(x, y) ((float)hypot((double)(x), (double)(y)))
 #define cw_sinf sinf
 #define cw_cosf cosf
 #define cw_tanf tanf
@@ -156,12 +158,15 @@ CW_MATH double cw_positive_power(double x, double y) {
   double power = y * t, power_low = __builtin_fma(y, t, -power) + y * t_low;
   double bounded = cw_choose(cw_mask(power > 1100.0), 1100.0, cw_choose(cw_mask(power < -1100.0), -1100.0, power));
   power_low = cw_choose(cw_mask(bounded == power), power_low, 0.0);
-  double shifted = bounded + (CW_SHIFT + 2046.0);
-  double r = ((bounded - (shifted - (CW_SHIFT + 2046.0))) + power_low) * 0x1.62e42fefa39efp-1;
+  double shifted = bounded + (CW_SHIFT + 2046.0), rest = bounded - (shifted - (CW_SHIFT + 2046.0));
+  double r = rest * CW_LN2_HIGH;
+  double r_low = __builtin_fma(rest, CW_LN2_HIGH, -r) + (rest * CW_LN2_LOW + power_low * CW_LN2_HIGH);
   uint64_t scale = (uint64_t)cw_bits(shifted), half_scale = scale >> 1;
-  double value = 1.0 + (r + r * r * cw_exp_tail(r));
+  /* With all digits until the last step, so that powers that are numbers are exact. */
+  double near = 1.0 + r, square = r * r * cw_exp_tail(r);
+  double value = near + ((r - (near - 1.0)) + (r_low * (near + square) + square));
   value = value * cw_from_bits((int64_t)(half_scale << 52)) * cw_from_bits((int64_t)((scale - half_scale) << 52));
-  value = cw_choose(cw_mask(power >= 1024.0), cw_inf, value);
+  value = cw_choose(cw_mask(power > 1024.0), cw_inf, value);
   return cw_choose(cw_mask(power < -1075.0), 0.0, value);
 }
 
@@ -212,6 +217,16 @@ CW_MATH double cw_sinh(double x) {
 CW_MATH double cw_cosh(double x) {
   double y = __builtin_fabs(x), h = cw_half_expm1(y), value = h + (0.5 + 0.5 / (h + h + 1.0));
   return y > CW_STEEP ? cw_inf : value;
+}
+
+/* The squares of very large and very small numbers are scaled. */
+CW_MATH double cw_hypot(double x, double y) {
+  double a = __builtin_fabs(x), b = __builtin_fabs(y), most = cw_choose(cw_mask(a > b), a, b);
+  int64_t is_large = cw_mask(most > 0x1p+500), is_small = cw_mask(most < 0x1p-450);
+  double scale = cw_choose(is_large, 0x1p-600, cw_choose(is_small, 0x1p+600, 1.0));
+  double back = cw_choose(is_large, 0x1p+600, cw_choose(is_small, 0x1p-600, 1.0));
+  double p = a * scale, q = b * scale, value = __builtin_sqrt(p * p + q * q) * back;
+  return cw_choose(cw_mask(a == cw_inf) | cw_mask(b == cw_inf), cw_inf, value);
 }
 
 CW_MATH double cw_asinh(double x) {
@@ -475,16 +490,17 @@ CW_ANGLES(sin, f32)
 CW_ANGLES(cos, f32)
 CW_ANGLES(tan, f32)
 
-static inline float cw_expf(float x) { return (float)cw_exp(x); }
-static inline float cw_logf(float x) { return (float)cw_log(x); }
-static inline float cw_tanhf(float x) { return (float)cw_tanh(x); }
-static inline float cw_powf(float x, float y) { return (float)cw_pow(x, y); }
-static inline float cw_log1pf(float x) { return (float)cw_log1p(x); }
-static inline float cw_sinhf(float x) { return (float)cw_sinh(x); }
-static inline float cw_coshf(float x) { return (float)cw_cosh(x); }
-static inline float cw_asinf(float x) { return (float)cw_asin(x); }
-static inline float cw_acosf(float x) { return (float)cw_acos(x); }
-static inline float cw_atanf(float x) { return (float)cw_atan(x); }
-static inline float cw_atan2f(float y, float x) { return (float)cw_atan2(y, x); }
+CW_MATH float cw_expf(float x) { return (float)cw_exp(x); }
+CW_MATH float cw_logf(float x) { return (float)cw_log(x); }
+CW_MATH float cw_tanhf(float x) { return (float)cw_tanh(x); }
+CW_MATH float cw_hypotf(float x, float y) { return (float)cw_hypot(x, y); }
+CW_MATH float cw_powf(float x, float y) { return (float)cw_pow(x, y); }
+CW_MATH float cw_log1pf(float x) { return (float)cw_log1p(x); }
+CW_MATH float cw_sinhf(float x) { return (float)cw_sinh(x); }
+CW_MATH float cw_coshf(float x) { return (float)cw_cosh(x); }
+CW_MATH float cw_asinf(float x) { return (float)cw_asin(x); }
+CW_MATH float cw_acosf(float x) { return (float)cw_acos(x); }
+CW_MATH float cw_atanf(float x) { return (float)cw_atan(x); }
+CW_MATH float cw_atan2f(float y, float x) { return (float)cw_atan2(y, x); }
 
 #endif

@@ -44,6 +44,8 @@ pub(crate) struct Addition<'b> {
     pub summand: &'b Exp,
     /// Whether it is the same place for all iterations.
     pub is_common: bool,
+    /// Whether it can as well be added later.
+    pub can_wait: bool,
 }
 
 /// The parts of a body, and what is known of its locals.
@@ -85,6 +87,19 @@ impl Locals<'_> {
             },
             _ => None,
         }
+    }
+
+    /// Whether a statement changes a total from outside, from numbers that stay as they are, and nothing behind it knows of that.
+    fn is_last_of_total(&self, stm: &Stm, behind: &[Stm]) -> bool {
+        let Stm::Assign(total, exp) = stm else { return false };
+        if self.own.contains(total) || self.known.sums.contains(total) {
+            return false;
+        }
+        let mut stays = true;
+        exp.for_each_local(&mut |local| stays &= local == *total || !self.assigned.contains(&local));
+        let mut is_named = false;
+        for_each_stm(behind, &mut |stm| is_named |= stm.names(*total));
+        stays && !is_named
     }
 
     fn function(&self, stm: &Stm) -> Option<Function> {
@@ -145,20 +160,24 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// What is added to places that are not read comes as late as it can, so that there are fewer parts.
+    /// Totals, and what is added to places that are not read, come as late as they can, so that there are fewer parts.
     fn block(&mut self, body: &'b [Stm], locals: &Locals<'_>, outermost: bool) -> Option<Vec<Part<'b>>> {
-        let (mut parts, mut straight, mut additions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut parts, mut straight, mut additions, mut late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let end = |parts: &mut Vec<Part<'b>>, straight: &mut Vec<&'b Stm>, additions: &mut Vec<Part<'b>>| {
             if !straight.is_empty() {
                 parts.push(Part::Straight(std::mem::take(straight)));
             }
             parts.append(additions);
         };
-        for stm in body {
+        for (at, stm) in body.iter().enumerate() {
+            if outermost && locals.is_last_of_total(stm, &body[at + 1..]) {
+                late.push(stm);
+                continue;
+            }
             if let Some((place, prim, summand)) = addition(stm).or_else(|| locals.addition_to_sum(stm)) {
                 let is_common = !mentions_any(place, &locals.own);
                 let changes = mentions_any(summand, &locals.assigned);
-                additions.push(Part::Addition(Addition { stm, place, prim, summand, is_common }));
+                additions.push(Part::Addition(Addition { stm, place, prim, summand, is_common, can_wait: !changes }));
                 if changes {
                     end(&mut parts, &mut straight, &mut additions);
                 }
@@ -191,6 +210,7 @@ impl<'b> Body<'b> {
             end(&mut parts, &mut straight, &mut additions);
             parts.push(part);
         }
+        straight.append(&mut late);
         end(&mut parts, &mut straight, &mut additions);
         Some(parts)
     }

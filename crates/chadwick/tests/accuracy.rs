@@ -24,7 +24,8 @@ entry asinh [n] (x: [n]f64) = map f64.asinh x
 entry acosh [n] (x: [n]f64) = map f64.acosh x
 entry atanh [n] (x: [n]f64) = map f64.atanh x
 entry atan2 [n] (y: [n]f64) (x: [n]f64) = map2 f64.atan2 y x
-entry pow [n] (x: [n]f64) (y: [n]f64) = map2 (**) x y";
+entry pow [n] (x: [n]f64) (y: [n]f64) = map2 (**) x y
+entry hypot [n] (x: [n]f64) (y: [n]f64) = map2 f64.hypot x y";
 
 const NATIVE: Backend = Backend::Native(NativeOptions { strict: false, quick: false, threads: 1 });
 
@@ -190,11 +191,34 @@ fn functions_of_two_numbers_are_close_to_others_everywhere() {
     let ordinary = points(60_000);
     pairs.extend(ordinary.iter().zip(&ordinary[7..]).map(|(x, y)| ((40.0 * unit(x) - 20.0).exp2(), 100.0 * unit(y) - 50.0)));
     pairs.extend(ordinary.iter().zip(&ordinary[7..]).map(|(x, y)| (1.0 + 1e-6 * unit(x), 1e8 * unit(y))));
+    pairs.extend(ordinary.iter().map(|x| (*x, 1.0)));
+    pairs.extend((1..400).flat_map(|x| (0..10).map(move |y| (f64::from(x) / 4.0, f64::from(y)))));
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    for entry in ["atan2", "pow"] {
+    // Next to the largest number.
+    pairs.extend([f64::MAX, f64::MAX.next_down(), -f64::MAX].map(|x| (x, 1.0)));
+    pairs.extend([
+        (5.643_803_094_122_361e102, 3.0),
+        (5.643_803_094_122_363e102, 3.0),
+        (2.0, 1_023.999_999_999_999_9),
+        (2.0, 1024.0),
+    ]);
+    pairs.extend([
+        (2.0, -1074.0),
+        (2.0, -1074.5),
+        (2.0, -1075.0),
+        (2.0, -1_074.999_999_999_999_8),
+        (f64::MAX, 0.999_999_999_999_999_9),
+    ]);
+    for entry in ["atan2", "pow", "hypot"] {
         for ((x, y), found) in pairs.iter().zip(values_of(NATIVE, entry, [&first, &second])) {
-            let other = if entry == "pow" { x.powf(*y) } else { x.atan2(*y) };
-            assert!(distance(found, other) <= 2, "{entry} {x:e} {y:e}: {found:e} instead of {other:e}");
+            let other = match entry {
+                "pow" => x.powf(*y),
+                "hypot" => x.hypot(*y),
+                _ => x.atan2(*y),
+            };
+            // Powers that are numbers are those.
+            let allowed = if entry == "pow" && *y == 1.0 { 0 } else { 2 };
+            assert!(distance(found, other) <= allowed, "{entry} {x:e} {y:e}: {found:e} instead of {other:e}");
             assert!(found.is_nan() || found.is_sign_negative() == other.is_sign_negative(), "{entry} {x:e} {y:e}: the sign");
         }
     }

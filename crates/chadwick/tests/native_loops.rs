@@ -474,13 +474,14 @@ entry f [n][k][d] (points: [n][d]f64) (centres: [k][d]f64): [k][d]f64 = grad (co
     }
 }
 
-const SIDE_BY_SIDE: [(&str, &str); 7] = [
+const SIDE_BY_SIDE: [(&str, &str); 8] = [
     ("a polynomial", "loop acc = 0 for i < k do acc * x + cs[i]"),
     ("a fixed number of steps", "loop y = x + 2 for _i < 7 do 0.5 * (y + (x + 2) / y)"),
     ("counters of another type", "loop y = x for i < i32.i64 k do y * cs[i64.i32 i] + f64.i32 i"),
     ("two loops", "let y = loop y = x for i < k do y + cs[i] * y * y in loop y for i < k do y * (1 + 0.1 * x * cs[i])"),
     ("a loop in a loop", "loop y = x for i < k do loop y for j < i32.i64 k / 2 do y * 0.9 + cs[i] * x * f64.i32 j"),
     ("a choice", "loop y = x for i < k do if y > 0.4 then y * y - 0.2 else y + cs[i] * x"),
+    ("parameters in an array", "loop y = x for _i < k do y * cs[0] * 0.3 + cs[k - 1] * x"),
     ("two numbers", "let (a, b) = loop (a, b) = (x, 1) for c in cs do (a * x + c, b * a + x) in a * b"),
 ];
 
@@ -509,10 +510,11 @@ entry root [n][k] (cs: [k]f64) (xs: [n]f64) = grad (\\(cs, a, xs) -> f64.exp (to
     }
 }
 
-const ANGLES: [(&str, &str); 6] = [
+const ANGLES: [(&str, &str); 7] = [
     ("each", "map (\\x -> f64.sin x * f64.cos (2 * x) + f64.tan x) xs"),
     ("their sum", "[f64.sum (map (\\x -> f64.sin (f64.cos x)) xs)]"),
     ("a gradient", "grad (\\xs -> f64.sum (map (\\x -> f64.sin x * x) xs)) xs"),
+    ("with the value", "let (v, g) = vjp2 (\\xs -> f64.sum (map (\\x -> f64.sin (2 * x)) xs)) xs 1 in map (+ v) g"),
     ("in a loop", "grad (\\xs -> f64.sum (map (\\x -> loop y = x for _i < 5 do y + 0.1 * f64.sin (3 * y)) xs)) xs"),
     ("rows", "map (\\x -> f64.sum (map (\\y -> f64.cos (x * y)) xs)) xs"),
     ("in single precision", "map (\\x -> f64.f32 (f32.sin (f32.f64 x) + f32.tan (f32.f64 x))) xs"),

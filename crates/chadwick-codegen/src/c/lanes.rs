@@ -99,12 +99,41 @@ impl Printer<'_> {
         match part {
             Part::Straight(stms) => self.group(group, &group.with_again(stms), &Behind::AtOnce(Vec::new())),
             Part::Loop { counter, bound, parts, .. } => {
+                // What goes to one place in all steps is added up for each lane first.
+                let to_one_place = |part: &&Part<'_>| matches!(part, Part::Addition(it) if it.is_common && it.can_wait && !group.varies(it.place, *counter));
+                let sums: Vec<&Addition<'_>> = parts
+                    .iter()
+                    .filter(to_one_place)
+                    .filter_map(|part| if let Part::Addition(addition) = part { Some(addition) } else { None })
+                    .collect();
                 let (declaration, name, bound) = (self.declare(*counter), self.name(*counter), self.exp(bound));
+                for (number, sum) in sums.iter().enumerate() {
+                    let (ty, neutral) = (c_type(sum.prim), constant(Combine::Add.neutral(sum.prim)));
+                    self.line(&format!("{ty} {name}_sum{number}[{}];", group.lanes));
+                    self.line(&format!(
+                        "for (int64_t lane = 0; lane < {}; lane++) {name}_sum{number}[lane] = {neutral};",
+                        group.lanes
+                    ));
+                }
                 self.line(&format!("for ({declaration} = 0; {name} < {bound}; {name}++) {{"));
                 self.indent += 1;
-                parts.iter().for_each(|part| self.part(group, part));
+                parts.iter().filter(|part| !to_one_place(part)).for_each(|part| self.part(group, part));
+                for (number, sum) in sums.iter().enumerate() {
+                    self.summands(group, sum, &format!("{name}_sum{number}[lane]"), "");
+                }
                 self.indent -= 1;
                 self.line("}");
+                for (number, sum) in sums.iter().enumerate() {
+                    self.line("{");
+                    self.indent += 1;
+                    self.line(&format!("{} total = {};", c_type(sum.prim), constant(Combine::Add.neutral(sum.prim))));
+                    self.line("#pragma omp simd reduction(+:total)");
+                    self.line(&format!(
+                        "for (int64_t lane = 0; lane < {}; lane++) total += {name}_sum{number}[lane];",
+                        group.lanes
+                    ));
+                    self.add_total(group, sum);
+                }
             }
             Part::Function(Function { name, prim, from, to, .. }) => {
                 let (from, to) = (self.array_of_lanes(*from), self.array_of_lanes(*to));
@@ -138,7 +167,13 @@ impl Printer<'_> {
         self.line("{");
         self.indent += 1;
         self.line(&format!("{ty} total = {neutral};"));
-        self.line("#pragma omp simd reduction(+:total)");
+        self.summands(group, addition, "total", " reduction(+:total)");
+        self.add_total(group, addition);
+    }
+
+    /// Adds the summand of each lane to something.
+    fn summands(&mut self, group: &Group<'_, '_>, addition: &Addition<'_>, to: &str, clause: &str) {
+        self.line(&format!("#pragma omp simd{clause}"));
         self.line(&format!("for (int64_t lane = 0; lane < {}; lane++) {{", group.lanes));
         self.indent += 1;
         let declaration = self.declare(group.index);
@@ -147,9 +182,13 @@ impl Printer<'_> {
         let again = group.with_again(&[&summand]);
         self.stms(&again[..again.len() - 1]);
         let summand = self.exp(addition.summand);
-        self.line(&format!("total += {summand};"));
+        self.line(&format!("{to} += {summand};"));
         self.indent -= 1;
         self.line("}");
+    }
+
+    /// Adds the total of a group to its place, and ends the block in which that is.
+    fn add_total(&mut self, group: &Group<'_, '_>, addition: &Addition<'_>) {
         let again = group.with_again(&[addition.stm]);
         self.stms(&again[..again.len() - 1]);
         let place = self.exp(addition.place);
@@ -203,6 +242,13 @@ impl Printer<'_> {
 }
 
 impl Group<'_, '_> {
+    /// Whether an expression may change from step to step of a loop.
+    fn varies(&self, exp: &Exp, counter: Local) -> bool {
+        let mut varies = false;
+        exp.for_each_local(&mut |local| varies |= local == counter || self.again.iter().any(|(known, _)| *known == local));
+        varies
+    }
+
     /// Straight statements behind what they need that is made again.
     fn with_again(&self, stms: &[&Stm]) -> Vec<Stm> {
         let mut needed: Vec<&Stm> = Vec::new();

@@ -316,7 +316,7 @@ fn binary(op: BinaryOp, prim: Prim, x: &str, y: &str) -> String {
         BinaryOp::Max => own("max"),
         BinaryOp::Atan2 => library("cw_atan2"),
         BinaryOp::Atan2Pi => wide("cw_atan2pi"),
-        BinaryOp::Hypot => wide("hypot"),
+        BinaryOp::Hypot => library("cw_hypot"),
         BinaryOp::CopySign => library("__builtin_copysign"),
         _ => library("nextafter"),
     }
