@@ -70,6 +70,13 @@ fn long_chains_are_fine_up_to_the_limit_and_an_error_behind_it() {
     }
 }
 
+/// An operator at the end of a section has no operand that a part of it could belong to.
+#[test]
+fn sections_of_long_operators_print_as_they_are() {
+    ["def x = ( rec==- )", "def x = (a ==-)", "def x = (==- a)"].into_iter().for_each(survives);
+    assert!(!parse_program(FileId(0), "def x = (a ==-)").has_errors());
+}
+
 #[test]
 fn what_is_only_long_has_no_limit() {
     for (name, text) in [

@@ -123,8 +123,10 @@ impl<'a> Parser<'a> {
         if self.last_error_position == Some(self.position) {
             return;
         }
+        // At the end of a section there is no operand to belong to.
+        let has_operand = !operand.spaced && operand.kind != TokenKind::RightParen;
         let looks_glued =
-            token.kind == TokenKind::Symbol && !operand.spaced && split_glued_operator(self.token_text(token)).is_some();
+            token.kind == TokenKind::Symbol && has_operand && split_glued_operator(self.token_text(token)).is_some();
         if looks_glued && self.glued_operators.len() < super::MAX_DIAGNOSTICS {
             self.glued_operators.push(self.token_span(token));
         }
