@@ -78,19 +78,19 @@ fn gradients_of_networks_agree_with_the_interpreter() {
 #[test]
 fn native_gradients_of_networks_agree_with_the_interpreter() {
     if chadwick::native_code_available().is_ok() {
-        runs::for_stretches(programs(16), 8, &|seeds| layers::NETWORKS.gradients_agree(seeds, true));
+        runs::for_stretches(programs(8), 4, &|seeds| layers::NETWORKS.gradients_agree(seeds, true));
     }
 }
 
 #[test]
 fn gradients_of_iterations_agree_with_the_interpreter() {
-    runs::for_stretches(programs(40), 4, &|seeds| layers::ITERATIONS.gradients_agree(seeds, false));
+    runs::for_stretches(programs(24), 4, &|seeds| layers::ITERATIONS.gradients_agree(seeds, false));
 }
 
 #[test]
 fn native_gradients_of_iterations_agree_with_the_interpreter() {
     if chadwick::native_code_available().is_ok() {
-        runs::for_stretches(programs(16), 8, &|seeds| layers::ITERATIONS.gradients_agree(seeds, true));
+        runs::for_stretches(programs(8), 4, &|seeds| layers::ITERATIONS.gradients_agree(seeds, true));
     }
 }
 
