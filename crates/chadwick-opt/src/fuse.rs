@@ -235,11 +235,15 @@ pub fn for_each_consumed(op: &Op, visit: &mut dyn FnMut(Var)) {
 
 /// Whether the block has no effect but its results.
 pub fn is_pure(block: &Block) -> bool {
-    block.statements.iter().all(|statement| match &statement.op {
+    block.statements.iter().all(|statement| is_pure_operation(&statement.op))
+}
+
+pub fn is_pure_operation(op: &Op) -> bool {
+    match op {
         Op::Assert { .. } | Op::Trace { .. } | Op::Accumulate { .. } | Op::Log { .. } => false,
         Op::Call { .. } | Op::Apply { .. } => false,
         op => op.scopes().iter().all(|scope| is_pure(scope.block)),
-    })
+    }
 }
 
 /// A result of a build as a few light operations on one other result of the same build.

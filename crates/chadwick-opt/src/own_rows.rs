@@ -3,7 +3,7 @@
 //! A derivative of `map` around a loop is two loops over the same places: one runs forwards and keeps what its steps need, the other runs backwards.
 //! Made where they are read, the rows that are kept live no longer than their iteration, instead of all at once.
 
-use crate::fuse::{for_each_consumed, is_pure};
+use crate::fuse::{for_each_consumed, is_pure, is_pure_operation};
 use chadwick_core::visit::{Copier, op_free_variables};
 use chadwick_core::{Atom, Axis, Binder, Block, Op, Program, Statement, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -80,7 +80,7 @@ impl Rows {
         }
         late.retain(|var| !binders.iter().any(|binder| binder.var == *var));
         let between = &block.statements[made_at + 1..=read_at];
-        let can_wait = waiting.iter().all(|at| is_pure_statement(&block.statements[*at]));
+        let can_wait = waiting.iter().all(|at| is_pure_operation(&block.statements[*at].op));
         let mut consumed = FxHashSet::default();
         between.iter().for_each(|it| for_each_consumed_inside(it, &mut consumed));
         let reads_consumed = uses[made_at].iter().any(|var| consumed.contains(var));
@@ -211,10 +211,6 @@ fn fits_block(block: &Block, axes: &[Atom], arrays: &FxHashSet<Var>) -> bool {
             statement.op.for_each_atom(&mut |atom| fits &= !is_used(atom));
             fits && statement.op.scopes().iter().all(|scope| fits_block(scope.block, axes, arrays))
         })
-}
-
-fn is_pure_statement(statement: &Statement) -> bool {
-    is_pure(&Block { statements: vec![statement.clone()], results: Vec::new() })
 }
 
 fn for_each_consumed_inside(statement: &Statement, consumed: &mut FxHashSet<Var>) {

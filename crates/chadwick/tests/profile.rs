@@ -59,6 +59,15 @@ fn a_watched_program_gives_the_same_bits() {
     }
 }
 
+/// An entry point of a program, or its gradient, after one watched call on one thread.
+fn watched(source: &str, entry: &str, gradient: bool, argument: Value) -> Profiled {
+    let options = NativeOptions { strict: false, quick: true, threads: 1 };
+    let request = Request { entry: entry.to_owned(), gradient, wrt: Vec::new(), options };
+    let profiled = profile::compile(Path::new("program.fut"), source, &FileLoader, &request).expect("a profile");
+    profiled.watched().function(entry).and_then(|function| function.call(&[argument])).expect("results");
+    profiled
+}
+
 const CHANGES: &str = "
 entry down [m] (x: [m][10]f64): f64 = let a = loop a = copy x for i < m - 1 do a with [i + 1] = copy a[i] in a[m - 1, 0]
 entry sinking [m] (x: [m][10]f64): f64 =
@@ -79,13 +88,9 @@ fn changes_of_arrays_copy_parts_and_not_the_array() {
     for (entry, gradient) in
         [("down", false), ("sinking", false), ("ranges", false), ("down", true), ("sinking", true), ("ranges", true)]
     {
-        let options = NativeOptions { strict: false, quick: true, threads: 1 };
-        let request = Request { entry: entry.to_owned(), gradient, wrt: Vec::new(), options };
         let allocated = |rows: usize| {
-            let profiled = profile::compile(Path::new("program.fut"), CHANGES, &FileLoader, &request).expect("a profile");
             let x = Value::new([rows, 10], vec![0.5; 10 * rows]).expect("a matrix");
-            profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
-            profiled.profile().expect("a profile").allocated_bytes
+            watched(CHANGES, entry, gradient, x).profile().expect("a profile").allocated_bytes
         };
         let (few, many) = (allocated(200), allocated(400));
         assert!(many < 3 * few, "{entry}, gradient {gradient}: {few} and {many} bytes");
@@ -107,11 +112,7 @@ fn gradients_keep_neither_parts_of_arrays_nor_sums() {
         return;
     }
     for entry in ["windows", "sums"] {
-        let options = NativeOptions { strict: false, quick: true, threads: 1 };
-        let request = Request { entry: entry.to_owned(), gradient: true, wrt: Vec::new(), options };
-        let profiled = profile::compile(Path::new("program.fut"), RECOMPUTED, &FileLoader, &request).expect("a profile");
-        let x: Value = vec![0.5; 1000].into();
-        profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
+        let profiled = watched(RECOMPUTED, entry, true, vec![0.5; 1000].into());
         let bytes = profiled.profile().expect("a profile").allocated_bytes;
         // To keep the parts would take 380,000 bytes, to keep the terms 8 million.
         assert!(bytes < 200 * 1000, "{entry}: {bytes} bytes");
@@ -130,12 +131,7 @@ fn loops_in_maps_keep_their_steps_for_a_few_elements() {
         return;
     }
     for entry in ["newton", "horner"] {
-        let options = NativeOptions { strict: false, quick: true, threads: 1 };
-        let request = Request { entry: entry.to_owned(), gradient: true, wrt: Vec::new(), options };
-        let profiled = profile::compile(Path::new("program.fut"), ITERATED, &FileLoader, &request).expect("a profile");
-        let x: Value = vec![0.5; 1000].into();
-        profiled.watched().function(entry).and_then(|function| function.call(&[x])).expect("results");
-        let peak = profiled.watched().peak_memory();
+        let peak = watched(ITERATED, entry, true, vec![0.5; 1000].into()).watched().peak_memory();
         // The steps of all elements would be 1.6 million bytes, and 8 million.
         assert!(peak < 400 * 1000, "{entry}: {peak} bytes");
     }

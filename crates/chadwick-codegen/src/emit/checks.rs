@@ -187,9 +187,14 @@ impl Emitter<'_, '_> {
             crossed = Some(level);
             level -= 1;
         }
+        self.fail_in_front(crossed, guards, condition, kind, Vec::new());
+    }
+
+    /// Fails if the condition holds and loops with these bounds run, in front of the loop that was crossed last.
+    fn fail_in_front(&mut self, crossed: Option<usize>, guards: Vec<Exp>, condition: Exp, kind: FailKind, values: Vec<Exp>) {
         let condition =
             guards.into_iter().fold(condition, |condition, guard| Exp::test(Test::Less, Exp::i64(0), guard).and(condition));
-        let stm = Stm::Fail { condition, kind, values: Vec::new(), site: self.site() };
+        let stm = Stm::Fail { condition, kind, values, site: self.site() };
         match crossed.map(|level| &mut self.frames[level].kind) {
             Some(FrameKind::Loop { before, .. }) => before.push(stm),
             _ => self.push(stm),
@@ -266,10 +271,6 @@ impl Emitter<'_, '_> {
                 (condition, Exp::Select(is_first, Box::new(first), Box::new(dim.clone())))
             }
         };
-        let condition =
-            guards.into_iter().fold(condition, |condition, guard| Exp::test(Test::Less, Exp::i64(0), guard).and(condition));
-        let site = self.site();
-        let stm = Stm::Fail { condition, kind: FailKind::Index, values: vec![reported, dim.clone()], site };
         // Where the index is a counter, its loop has no more iterations than there are elements: known where the check was made for certain.
         if let (Some(crossed), [bound], true) = (crossed, counters.as_slice(), starts_at_zero)
             && let level = self.certain_level(crossed, bound)
@@ -278,10 +279,7 @@ impl Emitter<'_, '_> {
         {
             self.learn_in(level, Fact::AtLeastZero(room));
         }
-        match crossed.map(|level| &mut self.frames[level].kind) {
-            Some(FrameKind::Loop { before, .. }) => before.push(stm),
-            _ => self.push(stm),
-        }
+        self.fail_in_front(crossed, guards, condition, FailKind::Index, vec![reported, dim.clone()]);
     }
 
     /// Fails unless the shapes are equal.

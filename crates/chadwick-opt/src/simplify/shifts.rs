@@ -100,8 +100,10 @@ impl Simplify {
     /// The axis and how far beside it a place is that is found by going on from the start beyond the end: both have the size of the accumulator.
     fn wrapped(&self, contribution: &Contribution, position: usize, space: &[Axis], sums: &Sums) -> Option<(Var, i64)> {
         let SliceDim::Index(Atom::Var(index)) = &contribution.dims[position] else { return None };
-        let (sum, modulus) = sums.wrapped.get(index)?;
-        let (base, by) = self.apart_from(&Atom::Var(*sum), &self.facts.resolve(modulus), sums, DEEPEST)?;
+        let (BinaryOp::Mod, [sum, modulus]) = sums.operations.get(index).map(|(op, args)| (*op, args.as_slice()))? else {
+            return None;
+        };
+        let (base, by) = self.apart_from(sum, &self.facts.resolve(modulus), sums, DEEPEST)?;
         let axis = space.iter().find(|axis| base == Some(axis.var))?;
         let size = self.facts.size(contribution.handle, position)?;
         let fits = self.facts.resolve(&axis.size) == size && self.facts.resolve(modulus) == size;
@@ -275,14 +277,10 @@ pub(super) fn take_factor(value: &mut Atom, space: &[Axis], statements: &[Statem
     Some(factor.clone())
 }
 
-/// Variables of a block that are another one and a constant.
+/// What a block makes, and its operations on integers.
 #[derive(Default)]
 struct Sums {
     made: FxHashSet<Var>,
-    sums: FxHashMap<Var, (Atom, i64)>,
-    /// What remains of something after division by something else.
-    wrapped: FxHashMap<Var, (Var, Atom)>,
-    /// Operations on integers.
     operations: FxHashMap<Var, (BinaryOp, Vec<Atom>)>,
 }
 
@@ -291,32 +289,29 @@ impl Sums {
         let mut sums = Sums::default();
         for statement in statements {
             sums.made.extend(statement.binders.iter().map(|binder| binder.var));
-            let ([binder], Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = (statement.binders.as_slice(), &statement.op) else {
-                continue;
-            };
-            if let (BinaryOp::Mod, [Atom::Var(sum), modulus]) = (op, args.as_slice()) {
-                sums.wrapped.insert(binder.var, (*sum, modulus.clone()));
-            }
-            sums.operations.insert(binder.var, (*op, args.clone()));
-            let found = match (op, args.as_slice()) {
-                (BinaryOp::Add, [base, Atom::Const(Const::I64(more))] | [Atom::Const(Const::I64(more)), base]) => {
-                    Some((base, *more))
-                }
-                (BinaryOp::Sub, [base, Atom::Const(Const::I64(less))]) => Some((base, less.wrapping_neg())),
-                _ => None,
-            };
-            if let Some((base, shift)) = found.filter(|(_, shift)| (-FARTHEST..=FARTHEST).contains(shift)) {
-                sums.sums.insert(binder.var, (base.clone(), shift));
+            if let ([binder], Op::Prim(PrimOp::Binary(op, Prim::I64), args)) = (statement.binders.as_slice(), &statement.op) {
+                sums.operations.insert(binder.var, (*op, args.clone()));
             }
         }
         sums
+    }
+
+    /// A variable as another one and a small number.
+    fn shift(&self, var: Var) -> Option<(&Atom, i64)> {
+        let (op, args) = self.operations.get(&var)?;
+        let found = match (op, args.as_slice()) {
+            (BinaryOp::Add, [base, Atom::Const(Const::I64(more))] | [Atom::Const(Const::I64(more)), base]) => (base, *more),
+            (BinaryOp::Sub, [base, Atom::Const(Const::I64(less))]) => (base, less.wrapping_neg()),
+            _ => return None,
+        };
+        (-FARTHEST..=FARTHEST).contains(&found.1).then_some(found)
     }
 
     /// Writes places as what they are the sum of, where that is wanted.
     fn take_out(&self, contribution: &mut Contribution, wanted: &dyn Fn(&Atom) -> bool) {
         for (dim, shift) in contribution.dims.iter_mut().zip(&mut contribution.shifts) {
             if let SliceDim::Index(Atom::Var(index)) = dim
-                && let Some((base, more)) = self.sums.get(index)
+                && let Some((base, more)) = self.shift(*index)
                 && wanted(base)
             {
                 shift.by += more;
