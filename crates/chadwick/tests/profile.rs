@@ -1,7 +1,7 @@
 //! Programs that are watched compute what they compute otherwise.
 
 use chadwick::compile::FileLoader;
-use chadwick::profile::{self, Request};
+use chadwick::profile::{self, Profiled, Request};
 use chadwick::{NativeOptions, Value};
 use std::path::Path;
 
