@@ -495,8 +495,7 @@ impl<'p> Context<'p> {
             }
             Derivative::Scale(partial) => {
                 let prim = self.type_of(incoming).as_prim()?;
-                let factor = self.partial(partial, applied, span);
-                Some(self.prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![incoming.clone(), factor], span))
+                Some(self.scaled(incoming, prim, partial, applied, span))
             }
             Derivative::Convert => {
                 let from = self.type_of(incoming).as_prim()?;
@@ -504,6 +503,25 @@ impl<'p> Context<'p> {
                     true => incoming.clone(),
                     false => self.prim(PrimOp::Convert { from, to }, vec![incoming.clone()], span),
                 })
+            }
+        }
+    }
+
+    /// A (co)tangent times a partial derivative. Where a case distinction says that nothing passes, nothing does, however large the (co)tangent.
+    fn scaled(&mut self, incoming: &Atom, prim: Prim, partial: &Partial, applied: &Applied<'_>, span: Span) -> Atom {
+        match partial {
+            Partial::Constant(constant) if *constant == Const::zero(prim) => Atom::Const(*constant),
+            Partial::Constant(constant) if *constant == Const::one(prim) => incoming.clone(),
+            Partial::Select(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                let condition = self.partial(condition, applied, span);
+                let then = self.block(|context| vec![context.scaled(incoming, prim, then, applied, span)]);
+                let otherwise = self.block(|context| vec![context.scaled(incoming, prim, otherwise, applied, span)]);
+                self.emit_one(Op::If { condition, then, otherwise }, span)
+            }
+            _ => {
+                let factor = self.partial(partial, applied, span);
+                self.prim(PrimOp::Binary(BinaryOp::Scale, prim), vec![incoming.clone(), factor], span)
             }
         }
     }

@@ -548,3 +548,37 @@ pub fn path_type(env: &dyn TypeEnvironment, whole: &Type, path: &[PathStep]) -> 
     }
     Ok(here)
 }
+
+/// Whether values of the type may hold functions.
+pub fn has_functions(program: &Program, ty: &Type) -> bool {
+    may_hold(program, ty, &|ty| matches!(ty, Type::Function(_)))
+}
+
+/// Whether values of the type may hold values of such types, at any depth.
+pub fn may_hold(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool) -> bool {
+    fn search(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool, seen: &mut Vec<TypeId>) -> bool {
+        if is_such(ty) {
+            return true;
+        }
+        match ty {
+            Type::Prim(_) | Type::Accumulator(_) | Type::Log(_) => false,
+            Type::Function(function) => {
+                function.params.iter().chain(&function.results).any(|ty| search(program, ty, is_such, seen))
+            }
+            Type::Array(array) => array.element.as_type().is_some_and(|element| search(program, &element, is_such, seen)),
+            Type::Sum(constructors) => {
+                constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, is_such, seen))
+            }
+            Type::Named(id) => {
+                if seen.contains(id) {
+                    return false;
+                }
+                seen.push(*id);
+                let definition = program.types.get(id.0 as usize);
+                let payloads = definition.iter().flat_map(|it| &it.constructors).flat_map(|it| &it.payload);
+                payloads.into_iter().any(|ty| search(program, ty, is_such, seen))
+            }
+        }
+    }
+    search(program, ty, is_such, &mut Vec::new())
+}

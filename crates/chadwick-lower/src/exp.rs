@@ -390,7 +390,7 @@ impl Lowerer<'_> {
         let start = |lowerer: &mut Self, env: &Env| {
             let mut inner = env.clone();
             for (id, _) in &parts.varying {
-                let size = lowerer.witness(*id, &parts.pattern.ty, &carried, env, span).unwrap_or(UNKNOWN);
+                let size = lowerer.witness(*id, &parts.carried, &carried, env, span).unwrap_or(UNKNOWN);
                 inner.bind_atom(*id, size);
             }
             lowerer.bind_pattern(&parts.pattern, Value::Atoms(carried.clone()), &mut inner);

@@ -8,6 +8,7 @@ use chadwick_core::{
     Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Size,
     Type, UnaryOp, Var,
 };
+use chadwick_core::typing::has_functions;
 use chadwick_source::{Name, Span};
 use chadwick_types::tree::Definition;
 
@@ -391,6 +392,11 @@ impl Lowerer<'_> {
             seeds = self.each_leaf(seeds, seed_type, count, Lowerer::load_element, span);
         }
         let (from_types, to_types) = (self.flatten(&from), self.flatten(&to));
+        if from_types.iter().chain(&to_types).any(|ty| has_functions(&self.core, ty)) {
+            let message = "a function in the input or output of a derivative";
+            self.error("E0306", span, message, "let the function that is differentiated capture it, or apply it there");
+            return Value::Atoms(vec![UNKNOWN]);
+        }
         let primals = if with_primal { to_types.len() } else { 0 };
         let derivative = match mode {
             Mode::Jvp => to_types.clone(),

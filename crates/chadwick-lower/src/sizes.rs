@@ -143,7 +143,7 @@ impl Lowerer<'_> {
         self.emit_one(Op::Dim { array, axis }, span)
     }
 
-    /// Every array dimension of a type with where its length can be read: an atom and an axis.
+    /// Every array dimension of a type with where its length can be read: an atom and an axis, for each component of an array of records.
     pub fn witnesses(
         &mut self,
         ty: &Type,
@@ -164,9 +164,8 @@ impl Lowerer<'_> {
             Type::Array(..) => {
                 let mut axis = 0;
                 let mut current = ty;
-                let Some(first) = atoms.first() else { return };
                 while let Type::Array(size, element) = current {
-                    found.push((size.clone(), first.clone(), axis));
+                    found.extend(atoms.iter().map(|atom| (size.clone(), atom.clone(), axis)));
                     axis += 1;
                     current = element;
                 }

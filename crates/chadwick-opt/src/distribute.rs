@@ -13,7 +13,7 @@ use chadwick_core::{
 };
 use chadwick_source::Span;
 use factor::Factoring;
-use find::{Factor, Found, Kind, Level, find};
+use find::{Factor, Found, Kind, Level, Made, find};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Gives sums of products in parallel nests a nest of their own.
@@ -118,7 +118,8 @@ impl Distribute<'_> {
                 // What costs little gets a nest of its own, for its reader to take in.
                 let (mut parts, mut factors) = (Vec::new(), found.factors.clone());
                 for factor in &mut factors {
-                    if let Some((making, made)) = self.made_alone(&nest, found, factor) {
+                    let made = self.made_by_itself(factor, found).or_else(|| self.made_alone(&nest, found, factor));
+                    if let Some((making, made)) = made {
                         *factor = made;
                         parts.push(making);
                     }
@@ -188,6 +189,24 @@ impl Distribute<'_> {
         let is_accumulator = |var: &Var| matches!(self.types.get(var.0 as usize), Some(Some(Type::Accumulator(_))));
         let adds = op_free_variables(&making.op).iter().any(is_accumulator);
         (!adds).then_some((making, factors))
+    }
+
+    /// A loop over those axes that a factor depends on, which makes it.
+    fn made_by_itself(&mut self, factor: &Factor, found: &Found) -> Option<(Statement, Factor)> {
+        let Made { axes, statements } = factor.made.as_ref()?;
+        let (space, renamed) = self.own_axes(axes);
+        let mut copier = Copier::new(self.program);
+        renamed.into_iter().for_each(|(var, atom)| copier.replace(var, atom));
+        let statements: Vec<Statement> = statements.iter().map(|it| copier.statement(it)).collect();
+        let results = vec![copier.atom(&Atom::Var(factor.var))];
+        for binder in statements.iter().flat_map(|it| &it.binders) {
+            self.declare(binder.var, &binder.ty);
+        }
+        let whole = self.fresh("", Type::Prim(found.prim).array(vec![Dim::Any; space.len()]));
+        let op = Op::Build { space, body: Block { statements, results }, inner: vec![Vec::new()] };
+        let indices = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let made = Factor { var: whole.var, original: whole.var, depth: None, indices, made: None };
+        Some((Statement { binders: vec![whole], op, span: found.span }, made))
     }
 
     /// A nest that makes this factor, if it costs little.

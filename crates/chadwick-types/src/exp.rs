@@ -98,10 +98,7 @@ impl Checker<'_> {
                 let mut path = module.qualifiers.clone();
                 path.push(module.name.clone());
                 let Some(module) = self.find_module(&path) else { return error_exp(span) };
-                let Module::Structure(scope) = &*module else {
-                    self.error("E0213", span, "a parametric module has no members; apply it first");
-                    return error_exp(span);
-                };
+                let Some(scope) = self.members(&module, span) else { return error_exp(span) };
                 let mark = self.locals.mark();
                 for (name, term) in &scope.terms {
                     self.locals.bind(name.clone(), term.clone());
@@ -261,10 +258,7 @@ impl Checker<'_> {
                     return exp;
                 }
                 Term::Module(module) => {
-                    let Module::Structure(scope) = &*module else {
-                        self.error("E0213", span, "a parametric module has no members; apply it first");
-                        return error_exp(span);
-                    };
+                    let Some(scope) = self.members(&module, span) else { return error_exp(span) };
                     let Some(next) = segments.get(used) else {
                         self.error("E0232", span, format!("{name} is a module, not a value"));
                         return error_exp(span);
@@ -636,9 +630,11 @@ impl Checker<'_> {
             self.depth += 1;
             let mut bindings = Bindings::default();
             let ty = scrutinee.ty.clone();
-            let pattern = self.pattern(pattern, &ty, Anonymous::Infer, OnSizes::Ignore, &mut bindings);
+            let checks = self.new_checks();
+            let pattern = self.pattern(pattern, &ty, Anonymous::Infer, checks, &mut bindings);
             let first = types.first().cloned();
             let body = self.exp(body, hint.or(first.as_ref()));
+            let body = self.checked_first(checks, body);
             self.depth = depth;
             self.locals.undo_to(mark);
             if let Some(first) = &first {

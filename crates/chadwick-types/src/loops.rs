@@ -1,19 +1,21 @@
 //! Loops. A size of the carried value is fixed if the body keeps it, and changes from iteration to iteration if it does not.
 //!
 //! The body is checked with all sizes fixed first; where its result disagrees, the attempt is taken back and repeated with those
-//! sizes changing.
+//! sizes changing. A size that the pattern states does not change: the initial value and the body's result must have it.
 
 use crate::checker::Checker;
 use crate::exp::{error_exp, open};
 use crate::pattern::Bindings;
-use crate::sizes::Deferred;
+use crate::sizes::{Deferred, collect_names};
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind, Loop, LoopForm, SizeCheck};
 use crate::ty::{Scheme, Size, Type, VarId};
 use crate::type_exp::Anonymous;
 use crate::unify::{Constraint, OnSizes, PrimSet, SizeState, TypeState};
+use crate::zonk::is_open;
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast;
+use std::collections::BTreeMap;
 
 /// Inference state that an attempt may change.
 pub struct Saved {
@@ -65,11 +67,13 @@ impl Checker<'_> {
             },
         };
         let initial = self.open_hidden(initial);
+        let stated = self.stated_sizes(&parts.pattern, &parts.sizes, &initial.ty);
+        let Some(initial) = self.with_stated_sizes(initial, &stated, parts.pattern.span) else { return error_exp(span) };
         let form = self.loop_header(&parts.form);
         let mut varying: Vec<usize> = Vec::new();
         for attempt in 0.. {
             let saved = self.save();
-            let outcome = self.attempt_loop(parts, &initial, &form, &varying, span);
+            let outcome = self.attempt_loop(parts, &initial, &form, &stated, &varying, span);
             let fresh: Vec<usize> = outcome.disagreeing.iter().copied().filter(|at| !varying.contains(at)).collect();
             if fresh.is_empty() || attempt > 16 {
                 return outcome.exp;
@@ -78,6 +82,43 @@ impl Checker<'_> {
             varying.extend(fresh);
         }
         error_exp(span)
+    }
+
+    /// The sizes that a pattern states, with their positions in the type of what it matches (counted in order).
+    fn stated_sizes(&mut self, pattern: &ast::Pattern, sizes: &[ast::Ident], ty: &Type) -> BTreeMap<usize, Size> {
+        let saved = self.save();
+        let mark = self.locals.mark();
+        // What is matched has sizes that no pattern can state.
+        let first = self.vars.len();
+        let open = self.vary(&self.resolve(ty), &|_| true, &mut Vec::new());
+        self.bind_sizes(sizes);
+        let checks = self.new_checks();
+        let matched = self.pattern(pattern, &open, Anonymous::Infer, checks, &mut Bindings::default());
+        let found = sizes_of(&self.resolve(&matched.whole_type()));
+        let is_stated = |size: &Size| {
+            let mut names = Vec::new();
+            collect_names(size, &mut names);
+            !is_open(size) && !matches!(size, Size::Unknown) && names.iter().all(|id| (id.0 as usize) < first)
+        };
+        let stated = found.into_iter().enumerate().filter(|(_, size)| is_stated(size)).collect();
+        self.locals.undo_to(mark);
+        self.restore(saved);
+        stated
+    }
+
+    /// A value whose type has the sizes that a pattern states, after they were compared.
+    fn with_stated_sizes(&mut self, value: Exp, stated: &BTreeMap<usize, Size>, span: Span) -> Option<Exp> {
+        if stated.is_empty() {
+            return Some(value);
+        }
+        let (named, opened) = self.open_unknown(&value.ty);
+        let value = open(opened, Exp { ty: named, ..value });
+        let found = self.resolve(&value.ty);
+        let ty = map_sizes(&found, &mut |at, size| stated.get(&at).unwrap_or(size).clone());
+        let checks = self.new_checks();
+        let fits = self.expect(&ty, &found, checks, span, "the pattern's type does not fit");
+        let span = value.span;
+        fits.then(|| Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(value)), ty, span })
     }
 
     fn loop_header(&mut self, form: &ast::LoopForm) -> Header {
@@ -109,18 +150,27 @@ impl Checker<'_> {
         }
     }
 
-    fn attempt_loop(&mut self, parts: &ast::LoopExp, initial: &Exp, form: &Header, varying: &[usize], span: Span) -> Attempt {
+    fn attempt_loop(
+        &mut self,
+        parts: &ast::LoopExp,
+        initial: &Exp,
+        form: &Header,
+        stated: &BTreeMap<usize, Size>,
+        varying: &[usize],
+        span: Span,
+    ) -> Attempt {
         let mark = self.locals.mark();
         let depth = self.depth;
         self.depth += 1;
         let mut carried_names = Vec::new();
         let initial_type = self.resolve(&initial.ty);
-        let carried = self.vary(&initial_type, varying, &mut 0, &mut carried_names);
+        let carried = self.vary(&initial_type, &|at| varying.contains(&at), &mut carried_names);
         let sizes = self.bind_sizes(&parts.sizes);
         let checks = self.new_checks();
         let mut bindings = Bindings::default();
         let pattern = self.pattern(&parts.pattern, &carried, Anonymous::Infer, checks, &mut bindings);
         self.require_sizes_in_pattern(&parts.sizes, &sizes, &pattern);
+        let element_checks = self.new_checks();
         let typed_form = match (&parts.form, form) {
             (ast::LoopForm::For(name, _), Header::For(bound)) => {
                 let id = self.fresh_var(name.name.clone());
@@ -128,7 +178,7 @@ impl Checker<'_> {
                 LoopForm::For(id, name.name.clone(), bound.clone())
             }
             (ast::LoopForm::ForIn(element_pattern, _), Header::ForIn(array, element)) => {
-                let element_pattern = self.pattern(element_pattern, element, Anonymous::Infer, OnSizes::Ignore, &mut bindings);
+                let element_pattern = self.pattern(element_pattern, element, Anonymous::Infer, element_checks, &mut bindings);
                 LoopForm::ForIn(element_pattern, array.clone())
             }
             (ast::LoopForm::While(condition), _) => {
@@ -140,12 +190,16 @@ impl Checker<'_> {
                     condition.span,
                     "the condition of a loop must be a bool",
                 );
-                LoopForm::While(condition)
+                LoopForm::While(with_sizes(&sizes, condition))
             }
             _ => LoopForm::While(error_exp(span)),
         };
-        let mut body = self.exp(&parts.body, Some(&carried));
-        self.expect(&carried, &body.ty, OnSizes::Ignore, body.span, "the body of the loop and its initial value differ in type");
+        let body = self.exp(&parts.body, Some(&carried));
+        let what = "the body of the loop and its initial value differ in type";
+        self.expect(&carried, &body.ty, OnSizes::Ignore, body.span, what);
+        let body = self.open_hidden(body);
+        let body_span = body.span;
+        let body = self.with_stated_sizes(body, stated, body_span).unwrap_or_else(|| error_exp(body_span));
         let disagreeing = self.disagreeing(&carried, &body.ty);
         self.depth = depth;
         self.locals.undo_to(mark);
@@ -159,15 +213,13 @@ impl Checker<'_> {
             subst.sizes.insert(*id, Size::Name(fresh, name.clone()));
         }
         let result = subst.ty(&self.resolve(&carried));
-        if !sizes.is_empty() {
-            let (ty, body_span) = (body.ty.clone(), body.span);
-            body = Exp { kind: ExpKind::LetSizes(sizes, Box::new(body)), ty, span: body_span };
-        }
-        let (ty, body_span) = (body.ty.clone(), body.span);
+        let body = with_sizes(&sizes, self.checked_first(element_checks, body));
+        let ty = body.ty.clone();
         let body = Exp { kind: ExpKind::Checked(self.check_set(checks), Box::new(body)), ty, span: body_span };
         let kind = ExpKind::Loop(Box::new(Loop {
             pattern,
             initial: initial.clone(),
+            carried,
             varying: carried_names,
             form: typed_form,
             body,
@@ -177,35 +229,17 @@ impl Checker<'_> {
         Attempt { exp: open(opened, Exp { kind, ty: result, span }), disagreeing }
     }
 
-    /// The type with the sizes at the given positions (counted in order) replaced by fresh names.
-    fn vary(&mut self, ty: &Type, varying: &[usize], position: &mut usize, names: &mut Vec<(VarId, Name)>) -> Type {
-        match ty {
-            Type::Array(size, element) => {
-                let at = *position;
-                *position += 1;
-                let size = if varying.contains(&at) {
-                    let name = Name::from("k");
-                    let id = self.fresh_var(name.clone());
-                    names.push((id, name.clone()));
-                    Size::Name(id, name)
-                } else {
-                    size.clone()
-                };
-                Type::array(size, self.vary(element, varying, position, names))
+    /// The type with the sizes at some positions (counted in order) replaced by fresh names.
+    fn vary(&mut self, ty: &Type, varies: &dyn Fn(usize) -> bool, names: &mut Vec<(VarId, Name)>) -> Type {
+        map_sizes(ty, &mut |at, size| {
+            if !varies(at) {
+                return size.clone();
             }
-            Type::Record(fields) => {
-                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.vary(ty, varying, position, names))).collect())
-            }
-            Type::Sum(constructors) => Type::Sum(
-                constructors
-                    .iter()
-                    .map(|(name, payload)| {
-                        (name.clone(), payload.iter().map(|ty| self.vary(ty, varying, position, names)).collect())
-                    })
-                    .collect(),
-            ),
-            other => other.clone(),
-        }
+            let name = Name::from("k");
+            let id = self.fresh_var(name.clone());
+            names.push((id, name.clone()));
+            Size::Name(id, name)
+        })
     }
 
     /// Positions at which the sizes of two types of one structure differ.
@@ -236,6 +270,48 @@ impl Checker<'_> {
             _ => {}
         }
     }
+}
+
+/// The type with each of its sizes replaced, given their positions (counted in order).
+fn map_sizes(ty: &Type, change: &mut dyn FnMut(usize, &Size) -> Size) -> Type {
+    fn go(ty: &Type, position: &mut usize, change: &mut dyn FnMut(usize, &Size) -> Size) -> Type {
+        match ty {
+            Type::Array(size, element) => {
+                let size = change(*position, size);
+                *position += 1;
+                Type::array(size, go(element, position, change))
+            }
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), go(ty, position, change))).collect())
+            }
+            Type::Sum(constructors) => {
+                let constructor = |(name, payload): &(Name, Vec<Type>)| {
+                    (name.clone(), payload.iter().map(|ty| go(ty, position, change)).collect())
+                };
+                Type::Sum(constructors.iter().map(constructor).collect())
+            }
+            other => other.clone(),
+        }
+    }
+    go(ty, &mut 0, change)
+}
+
+fn sizes_of(ty: &Type) -> Vec<Size> {
+    let mut sizes = Vec::new();
+    map_sizes(ty, &mut |_, size| {
+        sizes.push(size.clone());
+        size.clone()
+    });
+    sizes
+}
+
+/// The expression with names of sizes bound in front of it.
+fn with_sizes(sizes: &[(VarId, Name, Size)], exp: Exp) -> Exp {
+    if sizes.is_empty() {
+        return exp;
+    }
+    let (ty, span) = (exp.ty.clone(), exp.span);
+    Exp { kind: ExpKind::LetSizes(sizes.to_vec(), Box::new(exp)), ty, span }
 }
 
 enum Header {

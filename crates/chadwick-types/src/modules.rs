@@ -362,17 +362,11 @@ impl Checker<'_> {
     }
 
     fn open_module(&mut self, module: &Rc<Module>, span: Span) {
-        match &**module {
-            Module::Structure(scope) => {
-                let innermost = self.env.innermost();
-                innermost.terms.extend(scope.terms.iter().map(|(name, term)| (name.clone(), term.clone())));
-                innermost.types.extend(scope.types.iter().map(|(name, entry)| (name.clone(), entry.clone())));
-                innermost.signatures.extend(scope.signatures.iter().map(|(name, entry)| (name.clone(), entry.clone())));
-            }
-            Module::Functor(_) => {
-                self.error("E0213", span, "a parametric module has no members; apply it first");
-            }
-        }
+        let Some(scope) = self.members(module, span) else { return };
+        let innermost = self.env.innermost();
+        innermost.terms.extend(scope.terms.iter().map(|(name, term)| (name.clone(), term.clone())));
+        innermost.types.extend(scope.types.iter().map(|(name, entry)| (name.clone(), entry.clone())));
+        innermost.signatures.extend(scope.signatures.iter().map(|(name, entry)| (name.clone(), entry.clone())));
     }
 
     pub fn import(&mut self, path: &str, span: Span) -> Option<Rc<Scope>> {

@@ -4,7 +4,7 @@
 //! unsolved parts is taken apart; unsolved sizes wait; a constant difference is an error; anything else becomes a run-time check.
 
 use crate::checker::Checker;
-use crate::tree::{CheckSet, Exp, ExpKind, SizeCheck};
+use crate::tree::{CheckSet, Exp, ExpKind, Pattern, PatternKind, SizeCheck};
 use crate::ty::{OpaqueSize, Prim, Size, SizeVar, Type, TypeArg, VarId};
 use crate::unify::{Mismatch, OnSizes, SizeState};
 use chadwick_source::{Name, Span};
@@ -357,6 +357,15 @@ impl Checker<'_> {
             OnSizes::Ignore => None,
         };
         CheckSet { pending, checks: Vec::new() }
+    }
+
+    /// The expression, in front of which the sizes must agree.
+    pub fn checked_first(&self, on_sizes: OnSizes, exp: Exp) -> Exp {
+        let (ty, span) = (exp.ty.clone(), exp.span);
+        let nothing = Exp { kind: ExpKind::Record(Vec::new()), ty: Type::unit(), span };
+        let value = Exp { kind: ExpKind::Checked(self.check_set(on_sizes), Box::new(nothing)), ty: Type::unit(), span };
+        let pattern = Pattern { kind: PatternKind::Wildcard, ty: Type::unit(), span };
+        Exp { kind: ExpKind::Let { pattern, value: Box::new(value), body: Box::new(exp) }, ty, span }
     }
 
     // ------------------------------------------------------------------------------------------------- sizes of expressions

@@ -172,6 +172,16 @@ pub struct Pattern {
     pub span: Span,
 }
 
+impl Pattern {
+    /// The type with what the parts of a record state about theirs.
+    pub fn whole_type(&self) -> Type {
+        match &self.kind {
+            PatternKind::Record(fields) => Type::record(fields.iter().map(|(name, part)| (name.clone(), part.whole_type()))),
+            _ => self.ty.clone(),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum PatternKind {
     Wildcard,
@@ -194,7 +204,9 @@ pub enum Index {
 pub struct Loop {
     pub pattern: Pattern,
     pub initial: Exp,
-    /// Sizes of the pattern's type that change from iteration to iteration; read from the carried value.
+    /// The type of what goes from one iteration to the next.
+    pub carried: Type,
+    /// Its sizes that change from iteration to iteration; read from the carried value.
     pub varying: Vec<(VarId, Name)>,
     pub form: LoopForm,
     pub body: Exp,

@@ -1,7 +1,7 @@
 //! Type expressions to types.
 
 use crate::checker::Checker;
-use crate::env::{Module, Term, TypeEntry, TypeEntryParam, closest};
+use crate::env::{Module, Scope, Term, TypeEntry, TypeEntryParam, closest};
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind};
 use crate::ty::{Arrow, OpaqueSize, Return, Scheme, Size, Type, VarId};
@@ -156,8 +156,7 @@ impl Checker<'_> {
             return found;
         }
         let module = self.find_module(&name.qualifiers)?;
-        let Module::Structure(scope) = &*module else { return None };
-        let found = scope.types.get(&name.name.name).cloned();
+        let found = self.members(&module, name.span())?.types.get(&name.name.name).cloned();
         if found.is_none() {
             self.error("E0210", name.span(), format!("unknown type {name}"));
         }
@@ -180,11 +179,7 @@ impl Checker<'_> {
             }
         };
         for name in rest {
-            let Module::Structure(scope) = &*module else {
-                self.error("E0213", name.span, "a parametric module has no members; apply it first");
-                return None;
-            };
-            match scope.terms.get(&name.name).cloned() {
+            match self.members(&module, name.span)?.terms.get(&name.name).cloned() {
                 Some(Term::Module(inner)) => module = inner,
                 _ => {
                     self.error("E0212", name.span, format!("unknown module {}", name.name));
@@ -193,6 +188,17 @@ impl Checker<'_> {
             }
         }
         Some(module)
+    }
+
+    /// What is in a module, unless it is parametric.
+    pub fn members<'m>(&mut self, module: &'m Module, span: Span) -> Option<&'m Scope> {
+        match module {
+            Module::Structure(scope) => Some(scope),
+            Module::Functor(_) => {
+                self.error("E0213", span, "a parametric module has no members; apply it first");
+                None
+            }
+        }
     }
 
     fn write_size(&mut self, size: &ast::SizeExp, writer: &mut Writer) -> Size {

@@ -152,6 +152,7 @@ impl Checker<'_> {
                 ExpKind::Loop(Box::new(Loop {
                     pattern,
                     initial: self.zonk(parts.initial),
+                    carried: self.final_type(&parts.carried),
                     varying: parts.varying,
                     form,
                     body: self.zonk(parts.body),
@@ -341,7 +342,7 @@ fn closed_size(size: Size) -> Size {
     }
 }
 
-fn is_open(size: &Size) -> bool {
+pub(crate) fn is_open(size: &Size) -> bool {
     match size {
         Size::Var(_) => true,
         Size::Add(left, right) | Size::Sub(left, right) | Size::Mul(left, right) => is_open(left) || is_open(right),

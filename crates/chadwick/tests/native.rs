@@ -108,6 +108,21 @@ entry gradient [n][m][k] (a: [n][m]f64) (b: [m][k]f64) (seed: [n][k]f64) =
 }
 
 #[test]
+fn what_an_extremum_does_not_choose_gets_nothing_of_an_infinite_cotangent() {
+    let source = "
+entry roots [n] (x: [n]f64): [n]f64 = vjp (\\x -> f64.sum (map (\\x -> f64.sqrt (f64.max 0 x)) x)) x 1
+entry least [n] (x: [n]f64) (y: [n]f64) (seed: [n]f64) = vjp (\\(x, y) -> map2 f64.min x y) (x, y) seed";
+    let (interpreted, compiled) = native(source, false);
+    let x = Value::from(vec![0.0, -1.0, 4.0, f64::INFINITY]);
+    let args = [x.clone(), vec![1.0, -2.0, 4.0, 5.0].into(), vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0].into()];
+    for (entry, args) in [("roots", &[x][..]), ("least", &args[..])] {
+        let wanted = interpreted.function(entry).and_then(|function| function.call(args)).expect("values");
+        let found = compiled.function(entry).and_then(|function| function.call(args)).expect("values");
+        assert_eq!(difference(&found, &wanted, &Tolerance::uniform(0.0)), None, "{entry}");
+    }
+}
+
+#[test]
 fn errors_are_those_of_the_interpreter() {
     let source = "
 entry index (xs: []i64) (i: i64) = xs[i]

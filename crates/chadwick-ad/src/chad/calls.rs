@@ -3,7 +3,7 @@
 
 use super::Direction;
 use super::linear::{LinearFunction, LinearType};
-use super::meaning::has_functions;
+use chadwick_core::typing::has_functions;
 use super::rules::Chad;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
 use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, Lambda, Op, Statement, Type, Var};

@@ -5,10 +5,11 @@
 use super::Direction;
 use super::copowers;
 use super::linear::LinearType;
-use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_functions, has_numbers, sizeless};
+use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cotangent, has_numbers, sizeless};
 use super::monoids::{Change, Monoid};
 use super::semirings::{Semiring, is_on_numbers};
 use crate::context::{Applied, Context};
+use chadwick_core::typing::has_functions;
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
 use chadwick_core::{

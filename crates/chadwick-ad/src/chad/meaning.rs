@@ -6,7 +6,8 @@
 
 use crate::context::{Applied, Context};
 use chadwick_core::prim::Derivative;
-use chadwick_core::{ArrayType, Atom, Const, Constructor, Element, Prim, PrimOp, Program, SliceDim, Type, TypeId, Var};
+use chadwick_core::typing::{has_functions, may_hold};
+use chadwick_core::{ArrayType, Atom, Const, Constructor, Element, Prim, PrimOp, Program, SliceDim, Type, Var};
 use chadwick_source::Span;
 
 /// A variable of the environment `Γ`: one that has a cotangent.
@@ -221,42 +222,9 @@ pub fn has_cotangent(context: &Context, ty: &Type) -> bool {
     context.carries(ty) || has_functions(context.program(), ty)
 }
 
-/// Whether values of the type may hold functions.
-pub fn has_functions(program: &Program, ty: &Type) -> bool {
-    may_hold(program, ty, &|ty| matches!(ty, Type::Function(_)))
-}
-
 /// Whether values of the type may hold numbers in the narrow sense, which are those that stand for reals.
 pub fn has_numbers(program: &Program, ty: &Type) -> bool {
     may_hold(program, ty, &|ty| ty.as_prim().is_some_and(Prim::is_float))
-}
-
-fn may_hold(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool) -> bool {
-    fn search(program: &Program, ty: &Type, is_such: &dyn Fn(&Type) -> bool, seen: &mut Vec<TypeId>) -> bool {
-        if is_such(ty) {
-            return true;
-        }
-        match ty {
-            Type::Prim(_) | Type::Accumulator(_) | Type::Log(_) => false,
-            Type::Function(function) => {
-                function.params.iter().chain(&function.results).any(|ty| search(program, ty, is_such, seen))
-            }
-            Type::Array(array) => array.element.as_type().is_some_and(|element| search(program, &element, is_such, seen)),
-            Type::Sum(constructors) => {
-                constructors.iter().flat_map(|it| &it.payload).any(|ty| search(program, ty, is_such, seen))
-            }
-            Type::Named(id) => {
-                if seen.contains(id) {
-                    return false;
-                }
-                seen.push(*id);
-                let definition = program.types.get(id.0 as usize);
-                let payloads = definition.iter().flat_map(|it| &it.constructors).flat_map(|it| &it.payload);
-                payloads.into_iter().any(|ty| search(program, ty, is_such, seen))
-            }
-        }
-    }
-    search(program, ty, is_such, &mut Vec::new())
 }
 
 /// The type without what it knows of sizes, inside as well: one type, one cotangent.

@@ -44,7 +44,8 @@ use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Type, Var};
 use chadwick_source::Span;
 use linear::LinearFunction;
-use meaning::{Meaning, has_functions};
+use chadwick_core::typing::has_functions;
+use meaning::Meaning;
 use rules::Chad;
 use rustc_hash::FxHashMap;
 

@@ -3,9 +3,10 @@
 //! `D(let x = s in t) = let (x, x') = D(s); (y, y') = D(t) in (y, \d. let (dΓ, dx) = y' d in dΓ + x' dx)`, for all statements of a block at once.
 
 use super::linear::LinearFunction;
-use super::meaning::{Field, Meaning, Operation, Variable, has_cotangent, has_functions};
+use super::meaning::{Field, Meaning, Operation, Variable, has_cotangent};
 use super::{ChadEngine, Direction};
 use crate::context::{Applied, Context};
+use chadwick_core::typing::has_functions;
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::TypeEnvironment;
 use chadwick_core::visit::op_free_variables;

@@ -1,7 +1,8 @@
 //! The type maps `D1` and `D2`: Vákár and Smeding, section 7.1, and figure 6.3 of the thesis.
 
 use super::dense::Dense;
-use super::meaning::{Meaning, has_functions};
+use super::meaning::Meaning;
+use chadwick_core::typing::has_functions;
 use super::sparse::Sparse;
 use super::{Cotangents, Direction};
 use crate::context::Context;

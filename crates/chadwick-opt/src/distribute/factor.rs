@@ -92,7 +92,7 @@ impl Distribute<'_> {
 
         let mut factors = found.factors.clone();
         let indices = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
-        factors[1 - fixed] = Factor { var: sums.var, original: sums.var, depth: None, indices };
+        factors[1 - fixed] = Factor { var: sums.var, original: sums.var, depth: None, indices, made: None };
         let (product, whole) = self.product(found, &factors, &reader.axes);
         let addition = Op::Accumulate { handle: reader.handle, path: vec![whole_slice(&reader.axes)], value: Atom::Var(whole) };
         Some(Factoring::Here(vec![

@@ -1,7 +1,7 @@
 //! Finds sums of products inside parallel nests.
 
 use chadwick_core::visit::op_free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Block, Const, Op, PathStep, Prim, PrimOp, Size, Statement, Var};
+use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, Op, PathStep, Prim, PrimOp, Size, Statement, Type, Var};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,6 +14,15 @@ pub(super) struct Factor {
     /// How many loops of the nest are around its definition; nothing outside the nest.
     pub depth: Option<usize>,
     pub indices: Vec<Atom>,
+    /// How to make it over fewer loops than are around it.
+    pub made: Option<Made>,
+}
+
+/// A scalar as a few operations on elements, which depend on some of the axes of a nest.
+#[derive(Clone)]
+pub(super) struct Made {
+    pub axes: Vec<Axis>,
+    pub statements: Vec<Statement>,
 }
 
 /// A sum of products inside a nest.
@@ -53,11 +62,13 @@ impl Found {
 pub(super) struct Level {
     axes: Vec<Axis>,
     uses: FxHashMap<Var, Vec<Var>>,
+    /// What makes a scalar, has no parts and cannot fail where the elements it reads are there.
+    light: FxHashMap<Var, Statement>,
 }
 
 impl Level {
     pub fn new(space: &[Axis]) -> Level {
-        Level { axes: space.to_vec(), uses: FxHashMap::default() }
+        Level { axes: space.to_vec(), ..Level::default() }
     }
 
     pub fn axes(&self) -> &[Axis] {
@@ -69,6 +80,12 @@ impl Level {
         let used = op_free_variables(&statement.op);
         for binder in &statement.binders {
             self.uses.insert(binder.var, used.clone());
+        }
+        if let ([Binder { var, ty: Type::Prim(prim) }], Op::Prim(..) | Op::Index { .. }) =
+            (statement.binders.as_slice(), &statement.op)
+            && (prim.is_float() || *prim == Prim::Bool)
+        {
+            self.light.insert(*var, statement.clone());
         }
     }
 }
@@ -202,11 +219,11 @@ impl Search {
         if summed.is_empty() {
             return None;
         }
-        let term = self.term(*value, body, &[])?;
-        // A factor that is computed in the innermost loop would be as large as the whole nest.
+        let mut term = self.term(*value, body, &[])?;
+        // A factor that is computed in the innermost loop would be as large as the whole nest, unless it needs only some of the loops.
         let innermost = self.levels.len() - self.outside;
-        if term.0.iter().any(|factor| factor.depth == Some(innermost)) {
-            return None;
+        for factor in term.0.iter_mut().filter(|factor| factor.depth == Some(innermost)) {
+            factor.made = Some(self.made(factor.var, &all)?);
         }
         self.found(term, kept, summed, Kind::Addition(handle.clone()), statement.span)
     }
@@ -233,9 +250,34 @@ impl Search {
             if !indices.iter().all(outside) || (own_binds(body, var) && !own.is_empty()) {
                 return None;
             }
-            Some(Factor { var, original: var, depth: self.depth(var), indices })
+            Some(Factor { var, original: var, depth: self.depth(var), indices, made: None })
         };
         Some(([factor(&args[0])?, factor(&args[1])?], *op, *prim))
+    }
+
+    /// How to make a scalar of the nest by itself, if that takes few operations and not all of the loops.
+    fn made(&self, var: Var, all: &[Axis]) -> Option<Made> {
+        const AT_MOST: usize = 16;
+        let mut axes = FxHashSet::default();
+        self.axes_of(var, &mut FxHashSet::default(), &mut axes);
+        let axes: Vec<Axis> = all.iter().filter(|axis| axes.contains(&axis.var)).cloned().collect();
+        let mut statements = Vec::new();
+        self.steps_to(var, &mut FxHashSet::default(), &mut statements)?;
+        (axes.len() < all.len() && statements.len() <= AT_MOST).then_some(Made { axes, statements })
+    }
+
+    /// What the nest does to make a scalar, in order.
+    fn steps_to(&self, var: Var, seen: &mut FxHashSet<Var>, steps: &mut Vec<Statement>) -> Option<()> {
+        if !self.is_bound(var) || self.axis(var) || !seen.insert(var) {
+            return Some(());
+        }
+        let own = &self.levels[self.outside..];
+        let statement = own.iter().find_map(|level| level.light.get(&var))?;
+        for used in own.iter().filter_map(|level| level.uses.get(&var)).flatten() {
+            self.steps_to(*used, seen, steps)?;
+        }
+        steps.push(statement.clone());
+        Some(())
     }
 
     fn axis(&self, var: Var) -> bool {
