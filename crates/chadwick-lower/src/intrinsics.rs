@@ -4,11 +4,11 @@ use crate::Lowerer;
 use crate::exp::float_const;
 use crate::ltype::{LType, UNKNOWN};
 use crate::value::Value;
+use chadwick_core::typing::has_functions;
 use chadwick_core::{
     Atom, Axis, BinaryOp, CompareOp, Const, Custom, CustomKind, Differentiate, Lambda, MessagePart, Mode, Op, Prim, PrimOp, Size,
     Type, UnaryOp, Var,
 };
-use chadwick_core::typing::has_functions;
 use chadwick_source::{Name, Span};
 use chadwick_types::tree::Definition;
 

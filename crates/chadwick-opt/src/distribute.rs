@@ -8,9 +8,7 @@ mod factor;
 mod find;
 
 use chadwick_core::visit::{Copier, for_each_binder, op_free_variables, variable_types};
-use chadwick_core::{
-    Atom, Axis, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, Program, Size, SliceDim, Statement, Type, Var,
-};
+use chadwick_core::{Atom, Axis, Binder, Block, Const, Dim, Element, Lambda, Op, Prim, Program, Size, Statement, Type, Var};
 use chadwick_source::Span;
 use factor::Factoring;
 use find::{Factor, Found, Kind, Level, Made, find};
@@ -108,7 +106,7 @@ impl Distribute<'_> {
         }
         let mut nest = root.clone();
         match &found.kind {
-            Kind::Addition(handle) => {
+            Kind::Addition { handle, place } => {
                 if matches!(handle, Atom::Var(var) if bound.contains(var)) {
                     return None;
                 }
@@ -126,8 +124,7 @@ impl Distribute<'_> {
                 }
                 let factors = self.exported(&mut nest, found, &factors)?;
                 let (build, whole) = self.product(found, &factors, &found.kept);
-                let path = vec![whole_slice(&found.kept)];
-                let op = Op::Accumulate { handle: handle.clone(), path, value: Atom::Var(whole) };
+                let op = Op::Accumulate { handle: handle.clone(), path: vec![place.clone()], value: Atom::Var(whole) };
                 parts.extend([nest, build, Statement { binders: Vec::new(), op, span: found.span }]);
                 Some(parts)
             }
@@ -370,12 +367,6 @@ fn bound_in(statement: &Statement) -> FxHashSet<Var> {
         bound.insert(var);
     });
     bound
-}
-
-/// All of an array with these axes.
-fn whole_slice(axes: &[Axis]) -> PathStep {
-    let range = |axis: &Axis| SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) };
-    PathStep::Slice(axes.iter().map(range).collect())
 }
 
 /// Whether something inside adds to an accumulator, checks or traces.

@@ -3,8 +3,8 @@
 
 use super::Direction;
 use super::linear::{LinearFunction, LinearType};
-use chadwick_core::typing::has_functions;
 use super::rules::Chad;
+use chadwick_core::typing::has_functions;
 use chadwick_core::visit::{lambda_free_variables, op_free_variables};
 use chadwick_core::{Atom, Binder, Custom, CustomKind, FunctionId, Lambda, Op, Statement, Type, Var};
 use chadwick_source::Span;

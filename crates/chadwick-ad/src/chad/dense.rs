@@ -9,9 +9,9 @@ use super::meaning::{Field, Meaning, Operation, State, Variable, Whole, has_cota
 use super::monoids::{Change, Monoid};
 use super::semirings::{Semiring, is_on_numbers};
 use crate::context::{Applied, Context};
-use chadwick_core::typing::has_functions;
 use chadwick_core::prim::Derivative;
 use chadwick_core::typing::constructors;
+use chadwick_core::typing::has_functions;
 use chadwick_core::{
     Arm, ArrayType, Atom, Axis, BinaryOp, Binder, Block, Const, Constructor, Element, FunctionId, FunctionType, Lambda,
     MessagePart, Op, Prim, PrimOp, Program, SliceDim, Type, TypeDefinition, TypeId,

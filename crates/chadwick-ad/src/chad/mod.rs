@@ -40,11 +40,11 @@ pub(crate) use simplify::simplify;
 
 use crate::context::{Context, with_axis};
 use crate::engine::{ForwardEngine, ReverseEngine};
+use chadwick_core::typing::has_functions;
 use chadwick_core::visit::{lambda_free_variables, variable_types};
 use chadwick_core::{Atom, Axis, Block, Differentiate, FunctionId, Lambda, Op, Program, Type, Var};
 use chadwick_source::Span;
 use linear::LinearFunction;
-use chadwick_core::typing::has_functions;
 use meaning::Meaning;
 use rules::Chad;
 use rustc_hash::FxHashMap;

@@ -2,12 +2,12 @@
 
 use super::dense::Dense;
 use super::meaning::Meaning;
-use chadwick_core::typing::has_functions;
 use super::sparse::Sparse;
 use super::{Cotangents, Direction};
 use crate::context::Context;
 use chadwick_core::Program;
 use chadwick_core::text::{parse, print, print_type};
+use chadwick_core::typing::has_functions;
 
 /// A type of each kind, with its name.
 const TYPES: &str = "

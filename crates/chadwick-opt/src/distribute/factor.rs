@@ -2,8 +2,8 @@
 //! rather than for every `n`.
 
 use super::Distribute;
-use super::find::{Factor, Found, Level};
-use super::{body_of, bound_in, in_body, whole_slice};
+use super::find::{Factor, Found, Level, whole_axis};
+use super::{body_of, bound_in, in_body};
 use chadwick_core::visit::op_free_variables;
 use chadwick_core::{Atom, Axis, Block, Const, Dim, Op, PathStep, Statement, Type, Var};
 
@@ -94,7 +94,8 @@ impl Distribute<'_> {
         let indices = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
         factors[1 - fixed] = Factor { var: sums.var, original: sums.var, depth: None, indices, made: None };
         let (product, whole) = self.product(found, &factors, &reader.axes);
-        let addition = Op::Accumulate { handle: reader.handle, path: vec![whole_slice(&reader.axes)], value: Atom::Var(whole) };
+        let place = PathStep::Slice(reader.axes.iter().map(whole_axis).collect());
+        let addition = Op::Accumulate { handle: reader.handle, path: vec![place], value: Atom::Var(whole) };
         Some(Factoring::Here(vec![
             Statement { binders: vec![zeros], op: making_zeros, span },
             Statement { binders: [vec![sums], results].concat(), op: scope, span },

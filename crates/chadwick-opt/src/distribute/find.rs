@@ -1,7 +1,9 @@
 //! Finds sums of products inside parallel nests.
 
 use chadwick_core::visit::op_free_variables;
-use chadwick_core::{Atom, Axis, BinaryOp, Binder, Block, Const, Op, PathStep, Prim, PrimOp, Size, Statement, Type, Var};
+use chadwick_core::{
+    Atom, Axis, BinaryOp, Binder, Block, Const, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement, Type, Var,
+};
 use chadwick_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,8 +48,8 @@ pub(super) struct Found {
 pub(super) enum Kind {
     /// The statement at the end of the path is the array of sums.
     Sums,
-    /// It adds to an accumulator, at the kept axes.
-    Addition(Atom),
+    /// It adds to a part of an accumulator, at the kept axes.
+    Addition { handle: Atom, place: PathStep },
 }
 
 impl Found {
@@ -207,13 +209,17 @@ impl Search {
         let Op::Accumulate { handle, path, value: Atom::Var(value) } = &statement.op else { return None };
         let [PathStep::Index(indices)] = path.as_slice() else { return None };
         let all: Vec<Axis> = self.nest_levels().into_iter().flatten().collect();
-        let mut kept: Vec<Axis> = Vec::new();
+        let (mut kept, mut place): (Vec<Axis>, _) = (Vec::new(), Vec::new());
         for index in indices {
-            let axis = all.iter().find(|axis| *index == Atom::Var(axis.var))?;
-            if kept.contains(axis) {
-                return None;
+            match all.iter().find(|axis| *index == Atom::Var(axis.var)) {
+                Some(axis) if kept.contains(axis) => return None,
+                Some(axis) => {
+                    kept.push(axis.clone());
+                    place.push(whole_axis(axis));
+                }
+                None if matches!(index, Atom::Var(var) if self.is_bound(*var)) => return None,
+                None => place.push(SliceDim::Index(index.clone())),
             }
-            kept.push(axis.clone());
         }
         let summed: Vec<Axis> = all.iter().filter(|axis| !kept.contains(axis)).cloned().collect();
         if summed.is_empty() {
@@ -225,7 +231,7 @@ impl Search {
         for factor in term.0.iter_mut().filter(|factor| factor.depth == Some(innermost)) {
             factor.made = Some(self.made(factor.var, &all)?);
         }
-        self.found(term, kept, summed, Kind::Addition(handle.clone()), statement.span)
+        self.found(term, kept, summed, Kind::Addition { handle: handle.clone(), place: PathStep::Slice(place) }, statement.span)
     }
 
     /// The product that a variable of a body is.
@@ -330,6 +336,11 @@ impl Search {
             summed.iter().all(|axis| is_large(axis) && in_both(axis)) && exclusive(&left, &right) && exclusive(&right, &left);
         worth.then_some(())
     }
+}
+
+/// All places along an axis.
+pub(super) fn whole_axis(axis: &Axis) -> SliceDim {
+    SliceDim::Range { start: Atom::i64(0), count: axis.size.clone(), stride: Atom::i64(1) }
 }
 
 /// Whether the results of a block are those of a statement.
