@@ -117,6 +117,7 @@ impl<'t> Lowerer<'t> {
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>, hint: &str) {
+        let span = self.site(span);
         if !self.stopped && self.reported.insert(span) {
             self.errors.push(Diagnostic::error(code, span, message).hint(hint));
         }
@@ -127,7 +128,6 @@ impl<'t> Lowerer<'t> {
     fn require_room(&mut self, expressions: usize, span: Span) -> bool {
         self.lowered += expressions;
         if self.lowered > MOST_EXPRESSIONS && !self.stopped {
-            let span = self.site(span);
             let message = format!(
                 "the program has more than {MOST_EXPRESSIONS} expressions when functions are put in place of their calls and cases behind their tests"
             );

@@ -1,6 +1,7 @@
 //! Calls of functions that are small, or called from one place only, become their bodies.
 //!
-//! A program at most doubles for each function that is inlined because it is small, and small means less than a call needs to say. Where a
+//! A program at most doubles for each function that is inlined because it is small, and small means less than a call needs to say. A function
+//! of arrays may be larger if few places call it: the sizes of arrays are known where they are made. Where a
 //! derivative is taken of a call, the function is inlined unless it is large: a derivative has code of its own anyway, and is the better for
 //! knowing by what it is taken. Recursive functions stay.
 
@@ -9,7 +10,9 @@ use chadwick_core::{Block, FunctionId, Op, Program, Statement};
 
 /// A function of at most this many statements is inlined everywhere.
 const SMALL: usize = 12;
-/// A function of at most this many statements, called from at most this many places, is inlined where its derivative is taken.
+/// A function of arrays of at most this many statements, called from few places, likewise.
+const SMALL_FOR_ARRAYS: usize = 80;
+/// A function of at most this many statements, called from few places, is inlined where its derivative is taken.
 const MEDIUM: usize = 320;
 const FEW_PLACES: usize = 4;
 
@@ -32,10 +35,14 @@ pub fn inline(program: &mut Program) {
     for at in callees_first(&calls) {
         let body = std::mem::take(&mut program.functions[at].body);
         let body = inlined_block(program, body, &inlined, Place::Plain);
+        let takes_arrays = program.functions[at].params.iter().any(|param| param.ty.rank() > 0);
         inlined[at] = match recursive[at] {
             true => Inlined::Never,
             false if counts[at] == 1 => Inlined::Once,
             false if size(&body, SMALL + 1) <= SMALL => Inlined::Everywhere,
+            false if counts[at] <= FEW_PLACES && takes_arrays && size(&body, SMALL_FOR_ARRAYS + 1) <= SMALL_FOR_ARRAYS => {
+                Inlined::Everywhere
+            }
             false if counts[at] <= FEW_PLACES && size(&body, MEDIUM + 1) <= MEDIUM => Inlined::InDerivatives,
             false => Inlined::Never,
         };
@@ -80,7 +87,9 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place
                         let (params, body) = (callee.params.clone(), callee.body.clone());
                         let mut copier = Copier::new(program);
                         params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
-                        copier.block(&body)
+                        let body = copier.block(&body);
+                        // What was called in its own place stayed a call there.
+                        if place == Place::Differentiated { inlined_block(program, body, inlined, place) } else { body }
                     };
                     statements.extend(body.statements);
                     statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });

@@ -138,7 +138,8 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// What remains of an index after division by a size, where that is known to be at most once too much, or too little: no division.
+    /// What remains of an index after division by a size, where that is known to be at most once too much, or too little: no division. Where it is
+    /// a few places beside what is in range, only those divide.
     pub(super) fn wrapped(&mut self, op: PrimOp, args: &[Exp]) -> Option<Exp> {
         let (PrimOp::Binary(op @ (BinaryOp::Mod | BinaryOp::Rem), Prim::I64), [index, size]) = (op, args) else { return None };
         let (sum, size_sum) = (self.linear(index)?, self.linear(size)?);
@@ -153,7 +154,7 @@ impl<'p> Emitter<'_, 'p> {
             (false, true) if op == BinaryOp::Mod && is_at_least(sum.plus(1, &size_sum)) => {
                 (Exp::test(Test::Less, index.clone(), Exp::i64(0)), index.clone().add(size.clone()), index.clone())
             }
-            _ => return None,
+            _ => self.wrapped_beside(op, [index, size], [&sum, &size_sum])?,
         };
         let condition = self.bind("below", Ty::Prim(Prim::Bool), condition);
         let wrapped =
@@ -163,6 +164,33 @@ impl<'p> Emitter<'_, 'p> {
             self.bounds.insert(local, size.clone());
         }
         Some(wrapped)
+    }
+
+    /// The same for a few places beside an index that is in range: a condition, what remains if it holds, and what if not.
+    fn wrapped_beside(&mut self, op: BinaryOp, [index, size]: [&Exp; 2], [sum, size_sum]: [&Linear; 2]) -> Option<(Exp, Exp, Exp)> {
+        const FARTHEST: i64 = 64;
+        let division = || Exp::Prim(PrimOp::Binary(op, Prim::I64), vec![index.clone(), size.clone()]);
+        let is_beside = |sum: &Linear| {
+            let in_range = Linear { constant: 0, ..sum.clone() };
+            let room = size_sum.minus(&in_range).and_then(|room| room.less_one());
+            sum.constant.abs() <= FARTHEST
+                && self.is_at_least_zero(&in_range)
+                && room.is_some_and(|room| self.is_at_least_zero(&room))
+        };
+        let found = match sum.minus(size_sum) {
+            _ if is_beside(sum) && sum.constant > 0 => {
+                (Exp::test(Test::Less, index.clone(), size.clone()), index.clone(), division())
+            }
+            _ if is_beside(sum) && op == BinaryOp::Mod => {
+                (Exp::test(Test::Less, index.clone(), Exp::i64(0)), division(), index.clone())
+            }
+            Some(less) if is_beside(&less) && less.constant < 0 && op == BinaryOp::Mod => {
+                (Exp::test(Test::Less, index.clone(), size.clone()), division(), index.clone().sub(size.clone()))
+            }
+            _ => return None,
+        };
+        self.check_outside(Exp::test(Test::Equal, size.clone(), Exp::i64(0)), FailKind::DivisionByZero);
+        Some(found)
     }
 
     /// Of two sizes or indices one of which is known not to be less: they are equal where it is not more. In which order they are compared then.
