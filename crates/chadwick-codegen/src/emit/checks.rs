@@ -99,6 +99,8 @@ impl Emitter<'_, '_> {
         let local = self.local("n", Ty::Prim(Prim::I64));
         self.push_outside(local, size.clone().at_least_zero());
         self.not_negative.insert(local);
+        let above = self.linear(&Exp::Local(local)).zip(self.linear(&representative)).and_then(|(most, size)| most.minus(&size));
+        self.facts.extend(above.map(Fact::AtLeastZero));
         self.facts.push(Fact::Clamped(local, representative));
         Exp::Local(local)
     }

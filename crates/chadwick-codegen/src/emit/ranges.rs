@@ -167,7 +167,12 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// The same for a few places beside an index that is in range: a condition, what remains if it holds, and what if not.
-    fn wrapped_beside(&mut self, op: BinaryOp, [index, size]: [&Exp; 2], [sum, size_sum]: [&Linear; 2]) -> Option<(Exp, Exp, Exp)> {
+    fn wrapped_beside(
+        &mut self,
+        op: BinaryOp,
+        [index, size]: [&Exp; 2],
+        [sum, size_sum]: [&Linear; 2],
+    ) -> Option<(Exp, Exp, Exp)> {
         const FARTHEST: i64 = 64;
         let division = || Exp::Prim(PrimOp::Binary(op, Prim::I64), vec![index.clone(), size.clone()]);
         let is_beside = |sum: &Linear| {

@@ -453,28 +453,36 @@ impl Simplify {
         {
             return Step::Atoms(vec![array]);
         }
-        // A build of nothing but a build is one build over both spaces.
-        if let [statement] = body.statements.as_slice()
-            && let Op::Build { space: second, body: innermost, inner: rest } = &statement.op
-            && statement.binders.len() == body.results.len()
-            && statement.binders.iter().zip(&body.results).all(|(binder, result)| *result == Atom::Var(binder.var))
-        {
-            let sizes_outside = second.iter().all(|axis| !space.iter().any(|outer| Atom::Var(outer.var) == axis.size));
-            let mut outside = true;
-            rest.iter().flatten().for_each(|size| {
-                if let chadwick_core::Size::Known(atom) = size {
-                    outside &= !space.iter().any(|outer| Atom::Var(outer.var) == *atom);
-                }
-            });
-            if sizes_outside && outside {
-                let innermost: Block = innermost.clone();
-                let inner = rest.clone();
-                let space = space.into_iter().chain(second.iter().cloned()).collect();
-                return self.build(Op::Build { space, body: innermost, inner });
-            }
+        if let Some(merged) = as_one_build(&space, &body) {
+            return self.build(merged);
         }
         Step::Op(Op::Build { space, body, inner })
     }
+}
+
+/// A build of nothing but a build is one build over both spaces. What little the outer one does with places is done in the inner one.
+fn as_one_build(space: &[Axis], body: &Block) -> Option<Op> {
+    const AT_MOST: usize = 8;
+    let (last, places) = body.statements.split_last()?;
+    let Op::Build { space: second, body: innermost, inner } = &last.op else { return None };
+    let is_place = |it: &Statement| matches!(it.op, Op::Prim(PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, Prim::I64), _));
+    let gives_all = last.binders.len() == body.results.len()
+        && last.binders.iter().zip(&body.results).all(|(binder, result)| *result == Atom::Var(binder.var));
+    if !gives_all || places.len() > AT_MOST || !places.iter().all(is_place) {
+        return None;
+    }
+    let own: Vec<Var> = space.iter().map(|axis| axis.var).chain(places.iter().map(|it| it.binders[0].var)).collect();
+    let is_outside = |atom: &Atom| !own.iter().any(|var| Atom::Var(*var) == *atom);
+    let known = inner.iter().flatten().all(|size| match size {
+        Size::Known(atom) => is_outside(atom),
+        Size::FromValue => true,
+    });
+    if !known || !second.iter().all(|axis| is_outside(&axis.size)) {
+        return None;
+    }
+    let statements = [places, innermost.statements.as_slice()].concat();
+    let body = Block { statements, results: innermost.results.clone() };
+    Some(Op::Build { space: [space, second].concat(), body, inner: inner.clone() })
 }
 
 /// Whether an update is for certain not at the place that is read.
