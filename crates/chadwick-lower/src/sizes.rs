@@ -248,6 +248,7 @@ impl Lowerer<'_> {
 fn show(size: &Size) -> String {
     match size {
         Size::Const(value) => format!("size {value}"),
+        Size::Name(_, name) if name.is_empty() => String::from("size"),
         other => other.to_string(),
     }
 }

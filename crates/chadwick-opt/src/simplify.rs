@@ -283,9 +283,14 @@ impl Simplify {
         }
         if let (PrimOp::Compare(compare @ (CompareOp::Less | CompareOp::LessEqual), Prim::I64), [left, right]) =
             (op, args.as_slice())
-            && self.facts.is_ordered(left, right, compare == CompareOp::Less)
         {
-            return Step::Atoms(vec![Atom::bool(true)]);
+            let strictly = compare == CompareOp::Less;
+            if self.facts.is_ordered(left, right, strictly) {
+                return Step::Atoms(vec![Atom::bool(true)]);
+            }
+            if self.facts.is_ordered(right, left, !strictly) {
+                return Step::Atoms(vec![Atom::bool(false)]);
+            }
         }
         if let (PrimOp::Convert { from, to: Prim::I64 }, [atom]) = (op, args.as_slice())
             && let Some(counter) = self.counter_behind(from, atom)

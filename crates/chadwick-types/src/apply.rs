@@ -84,7 +84,8 @@ impl Checker<'_> {
             Type::Var(var) => {
                 let (from, to) = (self.fresh_type(span), self.fresh_type(span));
                 let arrow = Type::arrow(from, to);
-                if !self.expect(&Type::Var(var), &arrow, OnSizes::Ignore, function.span, "only functions can be applied") {
+                if self.unify(&Type::Var(var), &arrow, OnSizes::Ignore, function.span).is_err() {
+                    self.report_no_function(None, function, index, total, span);
                     return None;
                 }
                 match arrow {
@@ -93,17 +94,26 @@ impl Checker<'_> {
                 }
             }
             other => {
-                let name = self.function_name(function);
                 let shown = self.show(&other);
-                if index == 0 {
-                    self.error("E0250", function.span, format!("{name} has type {shown} and is not a function")).hint =
-                        Some(String::from("is an operator or a comma missing?"));
-                } else {
-                    self.error("E0251", span, format!("{name} takes {}, but is given {total}", arguments(index)));
-                }
+                self.report_no_function(Some(shown), function, index, total, span);
                 None
             }
         }
+    }
+
+    /// What was applied to so many arguments is no function that could be applied to one more.
+    fn report_no_function(&mut self, ty: Option<String>, function: &Exp, index: usize, total: usize, span: Span) {
+        let name = self.function_name(function);
+        if index > 0 {
+            self.error("E0251", span, format!("{name} takes {}, but is given {total}", arguments(index)));
+            return;
+        }
+        let message = match (ty, &function.kind) {
+            (Some(ty), _) => format!("{name} has type {ty} and is not a function"),
+            (None, ExpKind::Var { .. }) => format!("{name} is not a function"),
+            (None, _) => String::from("this is not a function"),
+        };
+        self.error("E0250", function.span, message).hint = Some(String::from("is an operator or a comma missing?"));
     }
 
     fn fit_argument(&mut self, arg: Exp, from: &Type, function: &Exp, index: usize, checks: OnSizes) -> Exp {

@@ -80,6 +80,8 @@ pub struct Checker<'a> {
     /// Texts of sizes that are no polynomials, numbered.
     pub size_keys: RefCell<FxHashMap<String, u32>>,
     pub ambient_checks: Option<u32>,
+    /// The type being defined, which its definition does not know.
+    pub defined_type: Option<Name>,
     pub level: u32,
     pub depth: u32,
     /// Whether a type was met that is too large to be walked and has not been reported.
@@ -124,6 +126,7 @@ impl<'a> Checker<'a> {
             deferred: Vec::new(),
             size_keys: RefCell::default(),
             ambient_checks: None,
+            defined_type: None,
             level: 0,
             depth: 0,
             too_large: Cell::new(false),
@@ -244,7 +247,13 @@ impl<'a> Checker<'a> {
                     Mismatch::Types(..) => {
                         Diagnostic::error("E0201", span, format!("{what}: expected {expected}, found {actual}"))
                     }
-                    Mismatch::Constraint(text) => Diagnostic::error("E0204", span, format!("{what}: {text}")),
+                    Mismatch::Constraint(text) => {
+                        let text = match word {
+                            Some(word) => format!("{what}: expected {expected}, found some {word} type"),
+                            None => format!("{what}: {text}"),
+                        };
+                        Diagnostic::error("E0204", span, text)
+                    }
                     other => {
                         self.report_mismatch(other, span);
                         let Some(last) = self.diagnostics.last_mut() else { return false };

@@ -37,8 +37,17 @@ impl Checker<'_> {
             );
         }
         if let Some((_, size)) = definition.scheme.sizes.iter().find(|(id, _)| !is_argument_size(&definition.scheme.ty, *id)) {
-            let message = format!("size {size} of the entry point {name} is not the size of an argument");
-            self.error("E0268", binding.name.span, message).hint = Some(format!("make it a parameter: `({size}: i64)`"));
+            let (message, hint) = match binding.type_params.iter().any(|param| param.name.name == *size) {
+                true => (
+                    format!("size {size} of the entry point {name} is not the size of an argument"),
+                    format!("make it a parameter: `({size}: i64)`"),
+                ),
+                false => (
+                    format!("nothing determines a size in the result of the entry point {name}"),
+                    String::from("state it, as in `[3]t`, or by a parameter: `(n: i64): [n]t`"),
+                ),
+            };
+            self.error("E0268", binding.name.span, message).hint = Some(hint);
         }
         self.entries.push(definition.id);
     }

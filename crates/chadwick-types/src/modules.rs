@@ -91,7 +91,9 @@ impl Checker<'_> {
             DeclarationKind::Type(binding) => {
                 let mark = self.locals.mark();
                 let params = self.type_params(&binding.params);
+                self.defined_type = Some(binding.name.name.clone());
                 let written = self.type_exp(&binding.body, Anonymous::Exists);
+                self.defined_type = None;
                 self.locals.undo_to(mark);
                 let hidden: Vec<_> = written.sizes.iter().map(|(id, _)| *id).collect();
                 self.require_constructive(&written.ty, binding.span);

@@ -390,7 +390,12 @@ impl Checker<'_> {
             OnSizes::Ignore => None,
         };
         if let Some(SizeCheck { expected, actual, .. }) = undecided {
-            let message = format!("{what}: expected size {expected}, found {actual}");
+            let message = match actual {
+                Size::Name(_, name) if name.is_empty() => {
+                    format!("{what}: expected size {expected}, found one that is known only when the program runs")
+                }
+                actual => format!("{what}: expected size {expected}, found {actual}"),
+            };
             self.error("E0202", span, message);
         }
         if fits && has_fresh_result(&wanted.ty) && !has_fresh_result(&actual.scheme.ty) && self.may_share_result(actual.id) {

@@ -233,6 +233,7 @@ fn write_type(f: &mut fmt::Formatter<'_>, ty: &Type, position: Position) -> fmt:
         Type::Array(size, element) => parenthesised(f, position > Position::Element, |f| {
             match size {
                 Size::Unknown | Size::Var(_) => f.write_str("[]")?,
+                Size::Name(_, name) if name.is_empty() => f.write_str("[]")?,
                 size => write!(f, "[{size}]")?,
             }
             write_type(f, element, Position::Element)
@@ -306,6 +307,7 @@ impl fmt::Display for Size {
         };
         match self {
             Size::Const(value) => write!(f, "{value}"),
+            Size::Name(_, name) if name.is_empty() => f.write_str("_"),
             Size::Name(_, name) => f.write_str(name),
             Size::Var(var) => write!(f, "d{}", var.0),
             Size::Add(left, right) => write!(f, "{left} + {right}"),
@@ -326,7 +328,7 @@ impl fmt::Display for Size {
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (_, name) in &self.sizes {
+        for (_, name) in self.sizes.iter().filter(|(_, name)| !name.is_empty()) {
             write!(f, "[{name}] ")?;
         }
         for (_, name) in &self.types {

@@ -150,8 +150,12 @@ impl Checker<'_> {
             let found = self.locals.ty(&name.name.name).or_else(|| self.env.ty(&name.name.name)).cloned();
             if found.is_none() {
                 let suggestion = closest(&name.name.name, self.env.type_names()).cloned();
+                let is_own = self.defined_type.as_ref() == Some(&name.name.name);
                 let diagnostic = self.error("E0210", name.span(), format!("unknown type {name}"));
-                diagnostic.hint = suggestion.map(|suggestion| format!("did you mean `{suggestion}`?"));
+                diagnostic.hint = match is_own {
+                    true => Some(format!("a type that contains itself is defined with `type rec {name} = …`")),
+                    false => suggestion.map(|suggestion| format!("did you mean `{suggestion}`?")),
+                };
             }
             return found;
         }
@@ -208,10 +212,9 @@ impl Checker<'_> {
                 Anonymous::Infer => self.fresh_size(),
                 Anonymous::Any => Size::Unknown,
                 Anonymous::Parameter | Anonymous::Exists => {
-                    let name = Name::from(format!("d{}", writer.sizes.len()));
-                    let id = self.fresh_var(name.clone());
-                    writer.sizes.push((id, name.clone()));
-                    Size::Name(id, name)
+                    let id = self.fresh_var(Name::default());
+                    writer.sizes.push((id, Name::default()));
+                    Size::Name(id, Name::default())
                 }
             },
         }

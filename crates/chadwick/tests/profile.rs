@@ -77,6 +77,12 @@ entry sinking [m] (x: [m][10]f64): f64 =
   in a[m - 1, 0]
 entry ranges [m] (x: [m][10]f64): f64 =
   f64.sum (flatten (loop a = copy x for i < m - 2 do a with [i:i + 2] = [x[i], map (* 2) x[i]]))
+entry elimination [m] (x: [m][10]f64): f64 =
+  f64.sum (flatten (loop a = copy x for k < m do
+    let row = copy a[k]
+    in loop a for i < 2i64 do
+      let at = (k + i + 1) % m
+      in a with [at] = map2 (\\u v -> u - 0.1 * v) a[at] row))
 ";
 
 /// A part that is used behind a change of its array is copied, and not the array: what is allocated is in proportion to the steps.
@@ -86,7 +92,7 @@ fn changes_of_arrays_copy_parts_and_not_the_array() {
         return;
     }
     for (entry, gradient) in
-        [("down", false), ("sinking", false), ("ranges", false), ("down", true), ("sinking", true), ("ranges", true)]
+        ["down", "sinking", "ranges", "elimination"].iter().flat_map(|entry| [(*entry, false), (*entry, true)])
     {
         let allocated = |rows: usize| {
             let x = Value::new([rows, 10], vec![0.5; 10 * rows]).expect("a matrix");

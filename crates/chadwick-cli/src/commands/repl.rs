@@ -147,11 +147,19 @@ fn interactive(prompt: &mut Prompt<'_>) -> Exit {
 /// Inputs from a pipe: one after the other, without prompts.
 fn piped(prompt: &mut Prompt<'_>) -> Exit {
     let mut input = String::new();
+    let mut exit = Exit::Success;
     for line in std::io::stdin().lock().lines() {
         match line {
             Ok(line) => {
                 input.push_str(&line);
                 input.push('\n');
+            }
+            // What was read is gone, and no input ends in the middle of it.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                output::error_line("error: standard input: a line that is no UTF-8 text");
+                input.clear();
+                exit = Exit::Failure;
+                continue;
             }
             Err(error) => {
                 output::error_line(&format!("error: standard input: {error}"));
@@ -162,11 +170,11 @@ fn piped(prompt: &mut Prompt<'_>) -> Exit {
             continue;
         }
         if let Next::Quit = prompt.handle(&std::mem::take(&mut input)) {
-            return Exit::Success;
+            return exit;
         }
     }
     prompt.handle(&input);
-    Exit::Success
+    exit
 }
 
 /// Whether an input can be handled as it is. An empty line at its end ends any input.

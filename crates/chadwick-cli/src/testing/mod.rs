@@ -63,6 +63,11 @@ pub fn command(options: &TestOptions) -> Exit {
             return Exit::Failure;
         }
     }
+    if files.is_empty() {
+        let places: Vec<String> = options.files.iter().map(|path| path.display().to_string()).collect();
+        output::error_line(&format!("error: there is no program (`.fut`) in {}", places.join(", ")));
+        return Exit::Failure;
+    }
     let mut tolerance = options.tolerance.map_or_else(Tolerance::default, Tolerance::uniform);
     if let Some(f32) = options.tolerance_f32 {
         tolerance = Tolerance { f32, f16: f32.max(tolerance.f16), ..tolerance };

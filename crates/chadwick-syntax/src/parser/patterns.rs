@@ -127,7 +127,7 @@ impl Parser<'_> {
                     _ => PatternKind::Error,
                 }
             }
-            TokenKind::Keyword(_) if !self.at_declaration_start() => {
+            TokenKind::Keyword(_) if !self.at_declaration_start() || self.stands_for_name() => {
                 self.report_reserved_word("a pattern");
                 let token = self.advance();
                 PatternKind::Name(self.token_ident(token).name)
@@ -138,6 +138,11 @@ impl Parser<'_> {
             }
         };
         self.matching(start, kind)
+    }
+
+    /// Whether what follows would follow a name in a pattern.
+    fn stands_for_name(&self) -> bool {
+        matches!(self.peek_at(1).kind, TokenKind::Colon | TokenKind::Comma | TokenKind::RightParen | TokenKind::Equals)
     }
 
     fn parenthesised_pattern(&mut self) -> Pattern {
