@@ -51,7 +51,7 @@ pub(crate) struct Addition<'b> {
 /// The parts of a body, and what is known of its locals.
 pub(crate) struct Body<'b> {
     pub parts: Vec<Part<'b>>,
-    /// Locals that are the same for all iterations, and how they are made.
+    /// Locals that are the same for all iterations, or places beside an iteration's own, and how they are made.
     pub common: Vec<(Local, &'b Stm)>,
     /// Arrays that live no longer than an iteration.
     pub memory: FxHashSet<Local>,
@@ -71,6 +71,8 @@ pub(crate) struct Known<'a> {
 struct Locals<'a> {
     /// What an iteration has for itself.
     own: FxHashSet<Local>,
+    /// Of that, places beside the iteration's own.
+    places: FxHashSet<Local>,
     assigned: FxHashSet<Local>,
     known: Known<'a>,
 }
@@ -129,7 +131,8 @@ impl<'b> Body<'b> {
             });
         });
         let mut result = Body { parts: Vec::new(), common: Vec::new(), memory: FxHashSet::default() };
-        let mut locals = Locals { own: FxHashSet::from_iter([index]), assigned, known };
+        let (own, places) = (FxHashSet::from_iter([index]), FxHashSet::from_iter([index]));
+        let mut locals = Locals { own, places, assigned, known };
         result.learn(body, &mut locals);
         result.parts = result.block(body, &locals, true)?;
         Some(result)
@@ -138,13 +141,24 @@ impl<'b> Body<'b> {
     /// Notes what a body makes for each iteration, and what for all of them.
     fn learn(&mut self, body: &'b [Stm], locals: &mut Locals<'_>) {
         for stm in body {
-            let Locals { own, assigned, known } = locals;
+            let Locals { own, places, assigned, known } = locals;
             match stm {
                 Stm::Let(local, exp) => {
-                    let is_common = is_arithmetic(exp) && !mentions_any(exp, own) && !assigned.contains(local);
-                    match is_common && known.locals[local.0 as usize].ty == Ty::Prim(Prim::I64) {
-                        true => self.common.push((*local, stm)),
-                        false => _ = own.insert(*local),
+                    let is_place = !assigned.contains(local) && known.locals[local.0 as usize].ty == Ty::Prim(Prim::I64);
+                    let is_common = is_place && is_arithmetic(exp) && !mentions_any(exp, own);
+                    let is_beside = is_place && is_sum(exp) && {
+                        let mut all = true;
+                        exp.for_each_local(&mut |it| all &= !own.contains(&it) || places.contains(&it));
+                        all
+                    };
+                    if is_common || is_beside {
+                        self.common.push((*local, stm));
+                    }
+                    if !is_common {
+                        own.insert(*local);
+                    }
+                    if is_beside {
+                        places.insert(*local);
                     }
                 }
                 Stm::Declare(local) => _ = own.insert(*local),
@@ -320,6 +334,17 @@ fn is_arithmetic(exp: &Exp) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether an expression is made of sums and products of locals and constants, which cost less than to keep them.
+fn is_sum(exp: &Exp) -> bool {
+    let light = match exp {
+        Exp::Prim(PrimOp::Binary(op, Prim::I64), _) => matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul),
+        exp => matches!(exp, Exp::Local(_) | Exp::Const(_) | Exp::Add(..) | Exp::Sub(..) | Exp::Mul(..)),
+    };
+    let mut all = light;
+    exp.for_each_child(&mut |child| all &= is_sum(child));
+    all
 }
 
 fn mentions_any(exp: &Exp, wanted: &FxHashSet<Local>) -> bool {
