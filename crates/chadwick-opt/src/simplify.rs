@@ -19,8 +19,9 @@ mod sums;
 
 use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
+use chadwick_core::visit::free_variables;
 use chadwick_core::{
-    Atom, Binder, Block, CompareOp, Const, Element, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
+    Atom, Binder, Block, CompareOp, Const, Element, Loop, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashSet;
@@ -32,7 +33,8 @@ pub fn simplify(program: &mut Program, hints: Hints) {
     let integers_vary = hints == Hints::Keep && program.functions.iter().any(|function| varies_integers(&function.body, program));
     let (facts, zeros) = (Facts::new(program), Zeros::new(program));
     let names = std::mem::take(&mut program.var_names);
-    let mut pass = Simplify { facts, zeros, hints, integers_vary, changed: FxHashSet::default(), names };
+    let mut pass =
+        Simplify { facts, zeros, hints, integers_vary, changed: FxHashSet::default(), own_views: FxHashSet::default(), names };
     for at in 0..program.functions.len() {
         let body = std::mem::take(&mut program.functions[at].body);
         program.functions[at].body = pass.block(body);
@@ -55,6 +57,8 @@ struct Simplify {
     integers_vary: bool,
     /// Arrays that were changed before.
     changed: FxHashSet<Var>,
+    /// Rows that are read as rows.
+    own_views: FxHashSet<Var>,
     /// What the source calls each variable of the program.
     names: Vec<Name>,
 }
@@ -214,6 +218,20 @@ impl Simplify {
     }
 
     /// Whether the number has no derivative: a literal or a length.
+    /// A row that a loop reads of an array it begins with stays a row: the loop may change the array, and then needs the row, not all that was there.
+    fn note_own_views(&mut self, parts: &Loop) {
+        let initial: Vec<Atom> = parts.initial.iter().map(|atom| self.facts.resolve(atom)).collect();
+        for var in free_variables(&parts.body) {
+            let view = self.facts.resolve(&Atom::Var(var));
+            if let (Atom::Var(own), Some(Op::Index { array, .. })) = (&view, self.facts.definition(&view))
+                && initial.contains(&self.facts.resolve(array))
+                && self.facts.type_of(&view).is_some_and(|ty| ty.rank() > 0)
+            {
+                self.own_views.insert(*own);
+            }
+        }
+    }
+
     fn is_constant(&self, atom: &Atom) -> bool {
         matches!(atom, Atom::Const(_)) || matches!(self.facts.definition(atom), Some(Op::Dim { .. }))
     }
@@ -338,6 +356,7 @@ impl Simplify {
                 {
                     self.facts.set_range(index.var, bound.clone());
                 }
+                self.note_own_views(&parts);
                 Op::Loop(parts).map_blocks(&mut |block| self.block(block))
             }
             Op::Build { .. } | Op::Reduce { .. } => {

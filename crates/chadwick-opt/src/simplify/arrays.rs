@@ -93,6 +93,9 @@ impl Simplify {
         // An index below a size says that the size is a length.
         let within = |(axis, index): (&Axis, &Atom)| self.facts.is_within(index, &self.facts.resolve(&axis.size));
         match self.facts.definition(&array) {
+            Some(Op::Index { .. }) if matches!(array, Atom::Var(view) if self.own_views.contains(&view)) => {
+                Step::Op(Op::Index { array, indices })
+            }
             Some(Op::Index { array: inner, indices: first }) => {
                 let inner = self.facts.resolve(inner);
                 let first = first.iter().map(|index| self.facts.resolve(index));
