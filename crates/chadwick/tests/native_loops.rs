@@ -588,3 +588,27 @@ entry steps [n] (u: [n]f64): [n]f64 = grad (\\u -> f64.sum (loop u for _i < 3 do
         }
     }
 }
+
+const WINDOWS: &str = r"
+entry windows [c][h][w] (x: [c][h][w]f64) (k: [c][3]f64): [h][]f64 =
+  tabulate_2d h (w - 2) (\i j ->
+    f64.sum (tabulate c (\l -> k[l, 0] * x[l, i, j] + k[l, 1] * x[l, i, j + 1] + k[l, 2] * x[l, i, j + 2])))
+entry gradient [c][h][w] (x: [c][h][w]f64) (k: [c][3]f64) =
+  grad (\(x, k) -> f64.sum (map f64.sum (map (map (** 2)) (windows x k)))) (x, k)
+";
+
+/// Where sums go side by side, places beside an iteration's own are computed for each, so that what is read there is read in vectors.
+#[test]
+fn places_beside_their_own_are_no_arrays_of_places() {
+    let program = source(WINDOWS).with_engine(Engine::ChadFast).expect("derivatives as Core");
+    let text = own_text(&program);
+    assert!(text.contains("[lane]"), "{text}");
+    let is_array_of_places = |line: &str| line.trim().starts_with("int64_t ") && line.trim().ends_with("];");
+    assert!(!text.lines().any(is_array_of_places), "{text}");
+    for (h, w) in [(0, 2), (1, 3), (2, 18), (3, 34), (5, 70)] {
+        for entry in ["windows", "gradient"] {
+            let x = Value::new([4, h, w], numbers(4 * h * w, 5)).expect("fits");
+            agrees(&program, entry, &[x, matrix(4, 3, 9)]);
+        }
+    }
+}
