@@ -148,7 +148,11 @@ __attribute__((cold, noinline)) static int cw_unwind(cw_context *ctx, int32_t si
   return 1;
 }
 
+#ifdef CW_FORKS
 static bool cw_is_unwanted(const cw_context *ctx);
+#else
+static inline bool cw_is_unwanted(const cw_context *ctx) { return false; }
+#endif
 
 __attribute__((cold, noinline)) static int cw_look_at_clock(cw_context *ctx) {
   ctx->fuel = 4096;

@@ -245,7 +245,7 @@ static void *cw_work(void *data) {
   }
 }
 
-static cw_context *cw_new_context(cw_memory *memory, int32_t memos) {
+__attribute__((cold)) static cw_context *cw_new_context(cw_memory *memory, int32_t memos) {
   cw_context *ctx = aligned_alloc(_Alignof(cw_context), sizeof *ctx);
   if (ctx == NULL) return NULL;
   memset(ctx, 0, sizeof *ctx);
@@ -262,7 +262,7 @@ static cw_context *cw_new_context(cw_memory *memory, int32_t memos) {
   return ctx;
 }
 
-static void cw_free_context(cw_context *ctx) {
+__attribute__((cold)) static void cw_free_context(cw_context *ctx) {
   for (cw_context **place = &ctx->memory->contexts; *place != NULL; place = &(*place)->next)
     if (*place == ctx) {
       *place = ctx->next;
@@ -280,7 +280,7 @@ static void cw_free_context(cw_context *ctx) {
 }
 
 /* A large stack is reserved, not used: pages become real when they are touched. */
-static bool cw_start_worker(cw_worker *worker) {
+__attribute__((cold)) static bool cw_start_worker(cw_worker *worker) {
   static const size_t sizes[] = {CW_WORKER_STACK, (size_t)4 << 30, (size_t)512 << 20, (size_t)8 << 20};
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
@@ -299,7 +299,7 @@ static bool cw_start_worker(cw_worker *worker) {
   return started;
 }
 
-static void cw_stop_team(cw_context *ctx) {
+__attribute__((cold)) static void cw_stop_team(cw_context *ctx) {
   cw_team *team = ctx->team;
   if (team == NULL) return;
   pthread_mutex_lock(&team->lock);
@@ -321,7 +321,7 @@ static void cw_stop_team(cw_context *ctx) {
 }
 
 /* Starts the team that was asked for, or what the system allows of it. */
-static void cw_start_team(cw_context *ctx) {
+__attribute__((cold)) static void cw_start_team(cw_context *ctx) {
   int32_t wanted = ctx->threads - 1;
   size_t share_bytes = ((size_t)wanted + 1) * sizeof(cw_share);
   cw_team *team = aligned_alloc(_Alignof(cw_team), sizeof *team);
@@ -367,7 +367,9 @@ static void cw_take_error(cw_context *ctx, cw_context *from) {
   cw_write(ctx, from->stream, from->stream_length);
 }
 
+#ifdef CW_FORKS
 static int cw_fork_chunks(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length);
+#endif
 
 /* Whether a loop of so much work is worth waking who sleeps: alone, or after many others, behind which more may come. */
 static bool cw_is_worth_waking(cw_team *team, int32_t sleepers, int64_t work) {
@@ -387,7 +389,9 @@ static void cw_wake(cw_team *team) {
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
                                                  int64_t length, int64_t work) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
+#ifdef CW_FORKS
   if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
+#endif
   cw_team *team = ctx->parallel || chunks <= 1 ? NULL : ctx->team;
   int32_t sleepers = team == NULL ? 0 : __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
   bool wake = team != NULL && cw_is_worth_waking(team, sleepers, work);

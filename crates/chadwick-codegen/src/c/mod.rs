@@ -90,6 +90,10 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     if [&types, &prototypes, &bodies, &entries].iter().any(|text| text.contains(c_type(Prim::F16))) {
         out.push_str("#define CW_HALF 1\n");
     }
+    let forks = bodies.contains("cw_fork(");
+    if forks {
+        out.push_str("#define CW_FORKS 1\n");
+    }
     if shared.strict {
         out.push_str("#define CW_STRICT 1\n");
     }
@@ -100,7 +104,9 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let _ = writeln!(out, "#define CW_WORKER_STACK ((size_t){} << 20)", if deep { 64 << 10 } else { 8 });
     out.push_str(RUNTIME);
     out.push_str(THREADS);
-    out.push_str(FORKS);
+    if forks {
+        out.push_str(FORKS);
+    }
     out.push_str(SCALARS);
     out.push_str(MATH);
     let contracted: Vec<&str> = ["f32", "f64"]
