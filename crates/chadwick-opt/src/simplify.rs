@@ -217,7 +217,6 @@ impl Simplify {
         self.changed.extend(changed.iter().filter_map(Atom::as_var));
     }
 
-    /// Whether the number has no derivative: a literal or a length.
     /// A row that a loop reads of an array it begins with stays a row: the loop may change the array, and then needs the row, not all that was there.
     fn note_own_views(&mut self, parts: &Loop) {
         let initial: Vec<Atom> = parts.initial.iter().map(|atom| self.facts.resolve(atom)).collect();
@@ -232,6 +231,7 @@ impl Simplify {
         }
     }
 
+    /// Whether the number has no derivative: a literal or a length.
     fn is_constant(&self, atom: &Atom) -> bool {
         matches!(atom, Atom::Const(_)) || matches!(self.facts.definition(atom), Some(Op::Dim { .. }))
     }
