@@ -6,8 +6,7 @@
 //! knowing by what it is taken. Recursive functions stay.
 
 use chadwick_core::visit::Copier;
-use chadwick_core::{Atom, Block, FunctionId, Op, Program, Statement};
-use chadwick_source::Span;
+use chadwick_core::{Block, FunctionId, Op, Program, Statement};
 
 /// A function of at most this many statements is inlined everywhere.
 const SMALL: usize = 12;
@@ -16,8 +15,6 @@ const SMALL_FOR_ARRAYS: usize = 80;
 /// A function of at most this many statements, called from few places, is inlined where its derivative is taken.
 const MEDIUM: usize = 320;
 const FEW_PLACES: usize = 4;
-/// So many statements at most are copied because derivatives are taken of them: functions that call functions twice would double at each step.
-const MOST_IN_DERIVATIVES: usize = 8192;
 
 pub fn inline(program: &mut Program) {
     let calls: Vec<Vec<usize>> = program
@@ -33,13 +30,13 @@ pub fn inline(program: &mut Program) {
     calls.iter().flatten().for_each(|callee| counts[*callee] += 1);
     let recursive: Vec<bool> = (0..calls.len()).map(|at| reaches(&calls, at)).collect();
     program.entries.iter().for_each(|entry| counts[entry.function.0 as usize] += 1);
-    let mut pass = Inline { program, inlined: vec![Inlined::Never; calls.len()], room: MOST_IN_DERIVATIVES };
     // A function is complete when its callers are reached, so its size is known.
+    let mut inlined = vec![Inlined::Never; calls.len()];
     for at in callees_first(&calls) {
-        let body = std::mem::take(&mut pass.program.functions[at].body);
-        let body = pass.block(body, Place::Plain);
-        let takes_arrays = pass.program.functions[at].params.iter().any(|param| param.ty.rank() > 0);
-        pass.inlined[at] = match recursive[at] {
+        let body = std::mem::take(&mut program.functions[at].body);
+        let body = inlined_block(program, body, &inlined, Place::Plain);
+        let takes_arrays = program.functions[at].params.iter().any(|param| param.ty.rank() > 0);
+        inlined[at] = match recursive[at] {
             true => Inlined::Never,
             false if counts[at] == 1 => Inlined::Once,
             false if size(&body, SMALL + 1) <= SMALL => Inlined::Everywhere,
@@ -49,15 +46,8 @@ pub fn inline(program: &mut Program) {
             false if counts[at] <= FEW_PLACES && size(&body, MEDIUM + 1) <= MEDIUM => Inlined::InDerivatives,
             false => Inlined::Never,
         };
-        pass.program.functions[at].body = body;
+        program.functions[at].body = body;
     }
-}
-
-struct Inline<'p> {
-    program: &'p mut Program,
-    inlined: Vec<Inlined>,
-    /// How many more statements may be copied into derivatives.
-    room: usize,
 }
 
 /// What becomes of the calls of a function.
@@ -78,63 +68,47 @@ enum Place {
     Differentiated,
 }
 
-impl Inline<'_> {
-    fn block(&mut self, block: Block, place: Place) -> Block {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-            let mut statements = Vec::with_capacity(block.statements.len());
-            for statement in block.statements {
-                match statement.op {
-                    Op::Call { function, args } if self.applies(function, place) => {
-                        let span = statement.span;
-                        let body = self.body(function, args, place, span, &mut statements);
-                        statements.extend(body.statements);
-                        statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
-                    }
-                    op => {
-                        let inside = if matches!(op, Op::Differentiate(_)) { Place::Differentiated } else { place };
-                        let op = op.map_blocks(&mut |block| self.block(block, inside));
-                        statements.push(Statement { op, ..statement });
-                    }
+fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place: Place) -> Block {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        let mut statements = Vec::with_capacity(block.statements.len());
+        for statement in block.statements {
+            match statement.op {
+                Op::Call { function, args } if inlined[function.0 as usize].applies(place) => {
+                    let span = statement.span;
+                    let callee = &mut program.functions[function.0 as usize];
+                    let body = if inlined[function.0 as usize] == Inlined::Once {
+                        // What remains is a function that nobody calls.
+                        callee.results.clear();
+                        let named = std::mem::take(&mut callee.params).into_iter().zip(args);
+                        let named = named.map(|(param, arg)| Statement { binders: vec![param], op: Op::Copy(vec![arg]), span });
+                        statements.extend(named);
+                        std::mem::take(&mut callee.body)
+                    } else {
+                        let (params, body) = (callee.params.clone(), callee.body.clone());
+                        let mut copier = Copier::new(program);
+                        params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
+                        copier.block(&body)
+                    };
+                    statements.extend(body.statements);
+                    statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
+                }
+                op => {
+                    let inside = if matches!(op, Op::Differentiate(_)) { Place::Differentiated } else { place };
+                    let op = op.map_blocks(&mut |block| inlined_block(program, block, inlined, inside));
+                    statements.push(Statement { op, ..statement });
                 }
             }
-            Block { statements, results: block.results }
-        })
-    }
-
-    /// Whether a call becomes the function's body; then there is less room for others.
-    fn applies(&mut self, function: FunctionId, place: Place) -> bool {
-        match self.inlined[function.0 as usize] {
-            Inlined::Never => false,
-            Inlined::Once | Inlined::Everywhere => true,
-            Inlined::InDerivatives if place == Place::Plain => false,
-            Inlined::InDerivatives => {
-                let more = size(&self.program.functions[function.0 as usize].body, MEDIUM + 1);
-                let fits = more <= self.room;
-                self.room -= if fits { more } else { 0 };
-                fits
-            }
         }
-    }
+        Block { statements, results: block.results }
+    })
+}
 
-    /// The body of a function for these arguments. Parameters of one that is called once become names of theirs.
-    fn body(&mut self, function: FunctionId, args: Vec<Atom>, place: Place, span: Span, out: &mut Vec<Statement>) -> Block {
-        let callee = &mut self.program.functions[function.0 as usize];
-        let body = if self.inlined[function.0 as usize] == Inlined::Once {
-            // What remains is a function that nobody calls.
-            callee.results.clear();
-            let named = std::mem::take(&mut callee.params).into_iter().zip(args);
-            out.extend(named.map(|(param, arg)| Statement { binders: vec![param], op: Op::Copy(vec![arg]), span }));
-            std::mem::take(&mut callee.body)
-        } else {
-            let (params, body) = (callee.params.clone(), callee.body.clone());
-            let mut copier = Copier::new(self.program);
-            params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
-            copier.block(&body)
-        };
-        // What it calls stayed a call in its own place.
-        match place {
-            Place::Plain => body,
-            Place::Differentiated => self.block(body, place),
+impl Inlined {
+    fn applies(self, place: Place) -> bool {
+        match self {
+            Inlined::Never => false,
+            Inlined::InDerivatives => place == Place::Differentiated,
+            Inlined::Once | Inlined::Everywhere => true,
         }
     }
 }
