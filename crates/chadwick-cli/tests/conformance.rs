@@ -30,7 +30,7 @@ fn passes(directory: &str, tolerance: &[&str]) {
 
 #[test]
 fn conformance_at_the_tolerance_of_the_format() {
-    passes("tests/conformance", &[]);
+    passes("tests/conformance/language", &[]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
-    let report = check_programs(Element::I64, programs(100), &|program, report| {
+    let report = check_programs(Element::I64, programs(64), &|program, report| {
         let mut subject = Subject::<i64>::new(program, Element::I64)?;
         agreement(program, Element::I64, &mut subject, report)
     });
@@ -39,7 +39,7 @@ fn reverse_and_forward_mode_agree_exactly_in_wrapping_integers() {
 
 #[test]
 fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
-    let report = check_programs(Element::F64, programs(100), &|program, report| {
+    let report = check_programs(Element::F64, programs(64), &|program, report| {
         let mut subject = Subject::<f64>::new(program, Element::F64)?;
         agreement(program, Element::F64, &mut subject, report)?;
         differences::finite_differences(&mut subject, report)
@@ -50,7 +50,7 @@ fn reverse_and_forward_mode_and_finite_differences_agree_in_floats() {
 
 #[test]
 fn fast_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
-    let report = check_programs(Element::I64, programs(100), &|program, report| {
+    let report = check_programs(Element::I64, programs(64), &|program, report| {
         engine_agrees::<i64>(Engine::ChadFast, program, Element::I64, report)
     });
     report.assert_meaningful();
@@ -64,7 +64,7 @@ fn sparse_jacobians_are_jacobians_and_have_one_pattern() {
 
 #[test]
 fn fast_chad_agrees_with_the_interpreter_in_floats() {
-    let report = check_programs(Element::F64, programs(100), &|program, report| {
+    let report = check_programs(Element::F64, programs(64), &|program, report| {
         engine_agrees::<f64>(Engine::ChadFast, program, Element::F64, report)
     });
     report.assert_meaningful();
@@ -72,7 +72,7 @@ fn fast_chad_agrees_with_the_interpreter_in_floats() {
 
 #[test]
 fn gradients_of_networks_agree_with_the_interpreter() {
-    runs::for_stretches(programs(120), 4, &|seeds| layers::NETWORKS.gradients_agree(seeds, false));
+    runs::for_stretches(programs(64), 4, &|seeds| layers::NETWORKS.gradients_agree(seeds, false));
 }
 
 #[test]
@@ -173,7 +173,7 @@ const NOT_DUAL_ARRAYS: [Construct; 9] = [
 fn dual_arrays_agree_with_the_interpreter_on_what_they_take() {
     fn check<S: scalar::Scalar>(element: Element) {
         let agrees = &|program: &_, report: &mut _| engine_agrees::<S>(Engine::DualArrays, program, element, report);
-        let (taken, programs) = taken(element, programs(50), &NOT_DUAL_ARRAYS, agrees);
+        let (taken, programs) = taken(element, programs(32), &NOT_DUAL_ARRAYS, agrees);
         eprintln!("of {programs} programs dual arrays take {taken}");
         assert!(8 * taken >= programs, "{taken} of {programs} programs were taken");
     }
@@ -196,7 +196,7 @@ fn native_code_of_dual_arrays_and_linear_maps_agrees_with_the_interpreter_bit_fo
 fn functions_derived_by_linear_maps_agree_with_the_interpreter() {
     let without = [&NOT_LINEAR_MAPS[..], &[Construct::NestedDerivatives, Construct::CustomRules]].concat();
     let taken: [AtomicU64; 6] = Default::default();
-    let report = runs::check_programs_without(Element::I64, programs(60), &without, &|program, report| {
+    let report = runs::check_programs_without(Element::I64, programs(40), &without, &|program, report| {
         for (all, this) in taken.iter().zip(derived_functions_agree(program, report)?) {
             all.fetch_add(u64::from(this), Ordering::Relaxed);
         }
@@ -222,14 +222,14 @@ fn every_rung_of_dual_numbers_agrees_with_the_interpreter() {
 #[test]
 fn efficient_chad_agrees_with_the_interpreter_exactly_in_wrapping_integers() {
     let engine = Engine::ChadEfficient(Cotangents::InArray);
-    check_programs(Element::I64, programs(60), &|program, report| engine_agrees::<i64>(engine, program, Element::I64, report))
+    check_programs(Element::I64, programs(40), &|program, report| engine_agrees::<i64>(engine, program, Element::I64, report))
         .assert_meaningful();
 }
 
 #[test]
 fn efficient_chad_agrees_with_the_interpreter_in_floats() {
     let engine = Engine::ChadEfficient(Cotangents::InArray);
-    check_programs(Element::F64, programs(60), &|program, report| engine_agrees::<f64>(engine, program, Element::F64, report))
+    check_programs(Element::F64, programs(40), &|program, report| engine_agrees::<f64>(engine, program, Element::F64, report))
         .assert_meaningful();
 }
 
@@ -257,7 +257,7 @@ fn chad_as_it_is_defined_agrees_with_the_interpreter() {
 
 #[test]
 fn native_code_agrees_with_the_interpreter_bit_for_bit() {
-    let (half, way) = (programs(48) / 2, native::Way { engine: Engine::ChadFast, threads: 2, strict: true });
+    let (half, way) = (programs(36) / 2, native::Way { engine: Engine::ChadFast, threads: 2, strict: true });
     for element in [Element::F64, Element::I64] {
         check_programs_together(element, half, &|programs, report| way.agrees(programs, element, report));
     }
@@ -281,12 +281,12 @@ fn native_code_with_tasks_agrees_with_the_interpreter_bit_for_bit() {
 
 #[test]
 fn programs_that_are_nearly_right_never_panic() {
-    mutation::mutated_programs(programs(100));
+    mutation::mutated_programs(programs(64));
 }
 
 #[test]
 fn texts_that_are_no_programs_never_panic() {
-    mutation::no_programs(programs(60));
+    mutation::no_programs(programs(40));
 }
 
 /// What lowering never makes of a generated program: accumulators, logs and copies come from differentiation, and `trace` would write to the
