@@ -474,7 +474,8 @@ fn as_one_build(space: &[Axis], body: &Block) -> Option<Op> {
     if !gives_all || places.len() > AT_MOST || !places.iter().all(is_place) {
         return None;
     }
-    let own: Vec<Var> = space.iter().map(|axis| axis.var).chain(places.iter().map(|it| it.binders[0].var)).collect();
+    let made = places.iter().flat_map(|it| &it.binders).map(|binder| binder.var);
+    let own: Vec<Var> = space.iter().map(|axis| axis.var).chain(made).collect();
     let is_outside = |atom: &Atom| !own.iter().any(|var| Atom::Var(*var) == *atom);
     let known = inner.iter().flatten().all(|size| match size {
         Size::Known(atom) => is_outside(atom),
