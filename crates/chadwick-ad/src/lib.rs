@@ -16,6 +16,7 @@ mod loops;
 mod makings;
 mod notation;
 mod one_hot;
+mod parts;
 mod report;
 mod reverse;
 mod saved;

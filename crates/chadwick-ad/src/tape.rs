@@ -6,8 +6,8 @@ use crate::report::NoteKind;
 use crate::shapes::Moving;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
-    Var,
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
+    UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -385,7 +385,8 @@ impl Cheap<'_> {
         for (at, var) in last_first {
             let Op::Prim(op, args) = &self.forward[at].op else { continue };
             let at_hand = |atom: &Atom| matches!(atom, Atom::Var(arg) if saved.contains(arg)) || self.atom(atom);
-            if !op.is_light() || !args.iter().all(at_hand) {
+            let is_light = op.is_light() || matches!(op, PrimOp::Binary(BinaryOp::Div, _) | PrimOp::Unary(UnaryOp::Sqrt, _));
+            if !is_light || !args.iter().all(at_hand) {
                 continue;
             }
             saved.retain(|it| *it != var);

@@ -393,7 +393,17 @@ impl Facts {
                 let same = |(then, otherwise): (Option<Atom>, Option<Atom>)| then.filter(|size| otherwise.as_ref() == Some(size));
                 shape(then).into_iter().zip(shape(otherwise)).map(same).collect()
             }
-            Op::WithAccumulators { init, .. } => init.get(at).map(|atom| self.shape(atom)).unwrap_or_default(),
+            Op::WithAccumulators { init, body, .. } => match at.checked_sub(init.len()) {
+                None => self.shape(&init[at]),
+                Some(result) => {
+                    let is_local = |size: &Atom| {
+                        let mut binders = body.statements.iter().flat_map(|statement| &statement.binders);
+                        matches!(size, Atom::Var(var) if binders.any(|binder| binder.var == *var))
+                    };
+                    let shape = body.results.get(result).map(|atom| self.shape(atom)).unwrap_or_default();
+                    shape.into_iter().map(|size| size.filter(|size| !is_local(size))).collect()
+                }
+            },
             Op::Loop(parts) => match (parts.carry.get(at), &parts.form) {
                 // What is known of a carry holds before the loop, too.
                 (Some(carry), _) => self.shape(&Atom::Var(carry.var)),

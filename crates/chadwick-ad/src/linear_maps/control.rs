@@ -158,10 +158,10 @@ impl Backward<'_, '_> {
         for var in &outside {
             next.push(self.collector.value_or_zero(&inner, *var, span));
         }
-        let dual = self.context().b.pop_block(next);
-        let forward = self.collector.place_sizes(forward, &params);
+        let mut dual = self.context().b.pop_block(next);
+        let mut forward = self.collector.place_sizes(forward, &params);
 
-        let needs = self.context().needs(&forward, &dual, &params, &given);
+        let needs = self.context().needs_of_iteration(&mut forward, &mut dual, &params, &given, span);
         let kept = self.context().keep(&needs.saved, forward, &Moving::all_of(parts), span);
         let (recording, tapes, trips) = self.context().recording_loop(&statement, parts, &kept);
 

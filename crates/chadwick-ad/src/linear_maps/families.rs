@@ -36,9 +36,9 @@ impl Backward<'_, '_> {
         self.context().b.push_block();
         let body = family.body.block();
         self.context().makings.own_rows(&axes, &body);
-        let forward = self.repeated(&family.body, &axes, flow.element(&indices), &mut own, span);
-        let dual = self.context().b.pop_block(Vec::new());
-        let needs = self.context().needs(&forward, &dual, &[], &axes);
+        let mut forward = self.repeated(&family.body, &axes, flow.element(&indices), &mut own, span);
+        let mut dual = self.context().b.pop_block(Vec::new());
+        let needs = self.context().needs_of_iteration(&mut forward, &mut dual, &[], &axes, span);
         let moving: Vec<Moving> = axes.iter().map(|axis| Moving::index(*axis)).collect();
         let kept = self.context().keep(&needs.saved, forward, &moving, span);
         let rank = family.space.len();

@@ -291,12 +291,12 @@ impl Reverse<'_, '_> {
         seed(self, &mut own);
         self.context.makings.own_rows(&axes, body);
         self.parallel_depth += 1;
-        let forward = self.split_repeated(body, &axes, &mut own);
+        let mut forward = self.split_repeated(body, &axes, &mut own);
         self.parallel_depth -= 1;
         returned.retain(|var| own.contains_key(var));
         let contributions = returned.iter().map(|var| self.take_or_zero(&mut own, *var, span)).collect();
-        let dual = self.context.b.pop_block(contributions);
-        let needs = self.context.needs(&forward, &dual, &[], &axes);
+        let mut dual = self.context.b.pop_block(contributions);
+        let needs = self.context.needs_of_iteration(&mut forward, &mut dual, &[], &axes, span);
         let moving: Vec<Moving> = axes.iter().map(|axis| Moving::index(*axis)).collect();
         let kept = self.context.keep(&needs.saved, forward, &moving, span);
         let again = needs.again;

@@ -324,15 +324,15 @@ impl Reverse<'_, '_> {
         for var in &outside {
             next.push(self.value_or_zero(&own, *var, span));
         }
-        let dual = self.context.b.pop_block(next);
-        let forward = self.place_sizes(forward, &params);
+        let mut dual = self.context.b.pop_block(next);
+        let mut forward = self.place_sizes(forward, &params);
 
         // What the forward loop records.
         let given: Vec<Var> = match &parts.form {
             LoopForm::For { index, .. } => vec![index.var],
             LoopForm::While { .. } => Vec::new(),
         };
-        let needs = self.context.needs(&forward, &dual, &params, &given);
+        let needs = self.context.needs_of_iteration(&mut forward, &mut dual, &params, &given, span);
         let kept = self.context.keep(&needs.saved, forward, &Moving::all_of(parts), span);
         let (forward_statement, tapes, count) = self.context.recording_loop(statement, parts, &kept);
         if let (LoopForm::While { .. }, Some(bound)) = (&parts.form, parts.hints.bound) {

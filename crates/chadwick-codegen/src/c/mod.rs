@@ -603,7 +603,7 @@ impl Printer<'_> {
         match mark {
             Mark::Lanes(lanes) => self.lanes(index, from, to, body, lanes),
             Mark::Prefixes(combine, total) => self.prefixes(index, from, to, body, *combine, *total),
-            _ if self.in_ranges(index, from, to, body, mark) => {}
+            _ if self.in_ranges(index, from, to, body, mark) || self.by_choice(index, from, to, body, mark) => {}
             _ => self.whole_loop(index, from, to, body, mark),
         }
     }

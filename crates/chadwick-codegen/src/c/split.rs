@@ -193,6 +193,45 @@ impl Printer<'_> {
     }
 }
 
+impl Printer<'_> {
+    /// Prints a loop that makes sums once for each side of a choice that is the same in all iterations. (In other loops the C compiler sees
+    /// to that.)
+    pub(super) fn by_choice(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) -> bool {
+        if !matches!(mark, Mark::Reduction(_)) {
+            return false;
+        }
+        let mut count = 0;
+        for_each_stm(body, &mut |_| count += 1);
+        if count > MOST_STATEMENTS {
+            return false;
+        }
+        let known = Body::of(index, body, &self.function.exact);
+        let is_outside = |exp: &Exp| match exp {
+            Exp::Const(_) => true,
+            Exp::Local(local) => *local != index && !known.definitions.contains_key(local) && !known.assigned.contains(local),
+            _ => false,
+        };
+        let chosen = body.iter().find_map(|stm| match stm {
+            Stm::If { condition: Exp::Local(condition), .. } => match known.definitions.get(condition)? {
+                Exp::Prim(PrimOp::Compare(..), args) if args.iter().all(is_outside) => Some((*condition, known.definitions[condition])),
+                _ => None,
+            },
+            _ => None,
+        });
+        let Some((condition, exp)) = chosen else { return false };
+        let text = self.exp(exp);
+        for (line, value) in [(format!("if ({text}) {{"), true), (String::from("} else {"), false)] {
+            self.line(&line);
+            self.indent += 1;
+            let body = specialised(body, FxHashMap::from_iter([(condition, value)]));
+            self.whole_loop(index, from, to, &body, mark);
+            self.indent -= 1;
+        }
+        self.line("}");
+        true
+    }
+}
+
 /// Statements with conditions that are known.
 fn specialised(stms: &[Stm], mut known: FxHashMap<Local, bool>) -> Vec<Stm> {
     let mut out = Vec::new();

@@ -82,11 +82,16 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// What a loop without branches adds to one place again and again is added up in a local first. Gives the body, and the statements
-    /// that add the sums to their places.
+    /// What a loop that chooses nothing but values adds to one place again and again is added up in a local first. Gives the body, and the
+    /// statements that add the sums to their places.
     fn local_sums(&mut self, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
-        let plain =
-            |stm: &Stm| matches!(stm, Stm::Let(..) | Stm::Store { .. } | Stm::Put { .. } | Stm::Assign(..) | Stm::Comment(_));
+        let declared = |stm: &Stm| if let Stm::Declare(local) = stm { Some(*local) } else { None };
+        let own: FxHashSet<Local> = body.iter().filter_map(declared).collect();
+        let plain = |stm: &Stm| match stm {
+            Stm::Let(..) | Stm::Declare(_) | Stm::Store { .. } | Stm::Put { .. } | Stm::Assign(..) | Stm::Comment(_) => true,
+            Stm::If { then, otherwise, .. } => then.iter().chain(otherwise).all(|stm| makes_values(stm, &own)),
+            _ => false,
+        };
         if !body.iter().all(plain) {
             return (body, Vec::new());
         }

@@ -7,11 +7,12 @@
 use super::shifts::take_factor;
 use super::{Simplify, Step};
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement,
     Type, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 /// Something to be added to a part of an accumulator; fewer dimensions than it has mean the whole of the others.
 pub(super) struct Contribution {
@@ -102,9 +103,10 @@ impl Simplify {
             } else {
                 let (statement, contributions) = self.lift_partly(statement, &single, &[], &FxHashSet::default());
                 scope.keep(statement);
-                lifted = Lifted { statements: Vec::new(), contributions };
+                lifted = Lifted { contributions, ..Lifted::default() };
             }
             lifted.statements.into_iter().for_each(|statement| scope.place(statement));
+            lifted.guarded.into_iter().for_each(|statement| scope.keep(statement));
             lifted.contributions.into_iter().for_each(|contribution| self.contribute(contribution, &mut scope));
         }
         self.close(scope, body.results)
@@ -298,36 +300,51 @@ impl Simplify {
         out: &mut Lifted,
     ) -> Option<()> {
         let mut inside = self.lift_all(body, own, true)?;
+        if !inside.guarded.is_empty() {
+            return None;
+        }
         self.find_shifts(space, &mut inside);
         let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
         local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
         let places: Vec<Vec<Option<usize>>> =
             inside.contributions.iter().map(|contribution| self.axes_of(contribution, space, &local)).collect::<Option<_>>()?;
         let missing = |places: &[Option<usize>]| space.len() - places.iter().flatten().count();
+        let is_number =
+            |contribution: &Contribution| self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
+        let both = || inside.contributions.iter().zip(&places);
         // A shift is a matter of numbers that go to every place, or nearly.
         let can_shift = |(contribution, places): (&Contribution, &Vec<Option<usize>>)| {
-            let is_number = self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
-            !(self.is_beside(contribution, places, space) || contribution.conditional)
-                || (is_number && missing(places) == 0 && places.len() == space.len())
+            let is_beside = self.is_beside(contribution, places, space);
+            let is_all = missing(places) == 0 && places.len() == space.len();
+            !(is_beside || contribution.conditional) || (is_number(contribution) && (is_all || !is_beside && missing(places) > 0))
         };
-        if !inside.contributions.iter().zip(&places).all(can_shift) {
+        if !both().all(can_shift) {
             return None;
         }
+        let is_sure = both().all(|(contribution, places)| !contribution.conditional || missing(places) == 0);
         if places.iter().all(|places| missing(places) == 0) {
             self.as_build(statement, space, body, inner, inside, &places, out)
-        } else if statement.binders.is_empty() && inside.contributions.len() == 1 {
+        } else if is_sure && statement.binders.is_empty() && inside.contributions.len() == 1 {
             let contribution = inside.contributions.pop()?;
             self.as_sum(statement, space, inside.statements, contribution, &places[0], out)
         } else {
             // Arrays over the space are made anyway; what goes to one place is one more, and summed.
-            let in_one_place =
-                |contribution: &Contribution| self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
-            let fits = inside.contributions.iter().zip(&places).all(|(contribution, places)| {
-                missing(places) == 0 || (missing(places) == space.len() && in_one_place(contribution))
-            });
+            let fits = both().all(|(contribution, places)| missing(places) == 0 || is_number(contribution));
             let makes_arrays = !statement.binders.is_empty() || places.iter().any(|places| missing(places) == 0);
+            let goes_apart = |contribution: &Contribution, places: &[Option<usize>]| {
+                contribution.conditional && missing(places) > 0 || (1..space.len()).contains(&missing(places))
+            };
             if !(fits && makes_arrays) {
                 return None;
+            }
+            if both().any(|(contribution, places)| goes_apart(contribution, places)) {
+                // Only where additions to other places of the same array stand in the way.
+                let is_shared = inside.contributions.iter().any(|one| {
+                    inside.contributions.iter().any(|other| one.handle == other.handle && one.dims != other.dims)
+                });
+                if !is_shared {
+                    return None;
+                }
             }
             self.as_build(statement, space, body, inner, inside, &places, out)
         }
@@ -363,7 +380,8 @@ impl Simplify {
         Some(places)
     }
 
-    /// Every contribution names every axis, or none: the build gives the values, and they are added afterwards, or their sum is.
+    /// What names every axis becomes a result of the build, and is added afterwards. What goes to one place is one more, whose sum is added. Where
+    /// something names some of the axes, all that names fewer has an accumulator over those it names.
     #[expect(clippy::too_many_arguments, reason = "the parts of one form")]
     fn as_build(
         &mut self,
@@ -371,16 +389,25 @@ impl Simplify {
         space: &[Axis],
         body: &Block,
         inner: &[Vec<Size>],
-        inside: Lifted,
+        mut inside: Lifted,
         places: &[Vec<Option<usize>>],
         out: &mut Lifted,
     ) -> Option<()> {
         let span = statement.span;
         let (mut binders, mut results, mut sizes) = (statement.binders.clone(), body.results.clone(), inner.to_vec());
         let mut after = Vec::new();
+        let mut rows = Vec::new();
         let has_factors = self.share_numbers(&inside, places, space);
+        let named = |places: &[Option<usize>]| places.iter().flatten().count();
+        let has_rows = places.iter().any(|places| (1..space.len()).contains(&named(places)));
         for (mut contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
+            if has_rows && named(places) < space.len() {
+                rows.push(self.row_of(&contribution, places, space, out)?);
+                inside.statements.push(rows[rows.len() - 1].addition.clone());
+                after.push((contribution, places, rows[rows.len() - 1].whole.clone(), None));
+                continue;
+            }
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
             let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
@@ -393,11 +420,22 @@ impl Simplify {
             after.push((contribution, places, whole, factor));
         }
         let op = Op::Build { space: space.to_vec(), body: Block { statements: inside.statements, results }, inner: sizes };
-        out.statements.push(Statement { binders, op, span });
+        let build = Statement { binders, op, span };
+        out.statements.push(if rows.is_empty() { build } else { self.with_rows(build, rows) });
         for (contribution, places, whole, factor) in after {
-            if !space.is_empty() && places.iter().flatten().count() == 0 {
-                let sum = self.sum_of(&whole, space, span, out)?;
-                out.contributions.push(Contribution { value: sum, ..contribution });
+            if named(places) < space.len() {
+                let value = match has_rows {
+                    true => Atom::Var(whole.var),
+                    false => self.sum_of(&whole, space, span, out)?,
+                };
+                let range =
+                    |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
+                let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
+                let contribution = Contribution { dims, value, ..contribution };
+                match contribution.conditional {
+                    true => self.guard(contribution, out)?,
+                    false => out.contributions.push(contribution),
+                }
                 continue;
             }
             if self.is_beside(&contribution, places, space) {
@@ -442,6 +480,82 @@ impl Simplify {
                 ..contribution
             });
         }
+        Some(())
+    }
+
+    /// An accumulator over those axes that a contribution names, in the order in which it names them.
+    fn row_of(
+        &mut self,
+        contribution: &Contribution,
+        places: &[Option<usize>],
+        space: &[Axis],
+        out: &mut Lifted,
+    ) -> Option<Row> {
+        let prim = self.facts.type_of(&contribution.value)?.as_prim()?;
+        let axes: Vec<&Axis> = places.iter().flatten().map(|axis| &space[*axis]).collect();
+        let ty = Type::Prim(prim).array(vec![Dim::Any; axes.len()]);
+        let handle = self.fresh("sums", Type::Accumulator(Rc::new(ty.clone())));
+        let indices: Vec<Atom> = axes.iter().map(|axis| Atom::Var(axis.var)).collect();
+        let path = if indices.is_empty() { Vec::new() } else { vec![PathStep::Index(indices)] };
+        let op = Op::Accumulate { handle: Atom::Var(handle.var), path, value: contribution.value.clone() };
+        let addition = Statement { binders: Vec::new(), op, span: contribution.span };
+        let start = Atom::Const(Const::zero(prim));
+        if axes.is_empty() {
+            return Some(Row { handle, zero: start, addition, whole: self.fresh("", ty) });
+        }
+        let zeros = Op::Build {
+            space: axes.iter().map(|axis| Axis { var: self.fresh("i", Type::I64).var, size: axis.size.clone() }).collect(),
+            body: Block { statements: Vec::new(), results: vec![start] },
+            inner: vec![Vec::new()],
+        };
+        let zero = self.fresh("", ty.clone());
+        out.statements.push(Statement { binders: vec![zero.clone()], op: zeros, span: contribution.span });
+        Some(Row { handle, zero: Atom::Var(zero.var), addition, whole: self.fresh("", ty) })
+    }
+
+    /// The build in the scope of accumulators.
+    fn with_rows(&mut self, build: Statement, rows: Vec<Row>) -> Statement {
+        let inner: Vec<Binder> = build.binders.iter().map(|binder| self.fresh("", binder.ty.clone())).collect();
+        let results = inner.iter().map(|binder| Atom::Var(binder.var)).collect();
+        let span = build.span;
+        let binders = rows.iter().map(|row| row.whole.clone()).chain(build.binders).collect();
+        let body = Block { statements: vec![Statement { binders: inner, op: build.op, span }], results };
+        let (handles, init) = rows.into_iter().map(|row| (row.handle, row.zero)).unzip();
+        Statement { binders, op: Op::WithAccumulators { handles, init, body }, span }
+    }
+
+    /// Adds only if the place is there. Where it is not, nothing was contributed.
+    fn guard(&mut self, mut contribution: Contribution, out: &mut Lifted) -> Option<()> {
+        let span = contribution.span;
+        let mut is_there = Atom::bool(true);
+        for (position, dim) in contribution.dims.iter_mut().enumerate() {
+            let SliceDim::Index(index) = dim else { continue };
+            let size = self.facts.size(contribution.handle, position)?;
+            let shift = contribution.shifts[position];
+            if shift.wraps {
+                return None;
+            }
+            if shift.by != 0 {
+                let moved = self.fresh("", Type::I64);
+                let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64), vec![index.clone(), Atom::i64(shift.by)]);
+                out.statements.push(Statement { binders: vec![moved.clone()], op, span });
+                *index = Atom::Var(moved.var);
+            }
+            let conditions = [(CompareOp::LessEqual, Atom::i64(0), index.clone()), (CompareOp::Less, index.clone(), size)];
+            for (compare, left, right) in conditions {
+                let condition = self.fresh("", Type::BOOL);
+                let both = self.fresh("", Type::BOOL);
+                let op = Op::Prim(PrimOp::Compare(compare, Prim::I64), vec![left, right]);
+                out.statements.push(Statement { binders: vec![condition.clone()], op, span });
+                let op = PrimOp::Binary(BinaryOp::And, Prim::Bool);
+                let op = Op::Prim(op, vec![is_there, Atom::Var(condition.var)]);
+                out.statements.push(Statement { binders: vec![both.clone()], op, span });
+                is_there = Atom::Var(both.var);
+            }
+        }
+        let then = Block { statements: vec![accumulate(contribution)], results: Vec::new() };
+        let op = Op::If { condition: is_there, then, otherwise: Block::default() };
+        out.guarded.push(Statement { binders: Vec::new(), op, span });
         Some(())
     }
 
@@ -612,10 +726,21 @@ impl Simplify {
     }
 }
 
+/// What a loop adds to a row, a column or another part with some of its axes.
+struct Row {
+    handle: Binder,
+    zero: Atom,
+    addition: Statement,
+    /// All of it, behind the loop.
+    whole: Binder,
+}
+
 #[derive(Default)]
 pub(super) struct Lifted {
     pub statements: Vec<Statement>,
     pub contributions: Vec<Contribution>,
+    /// Contributions to places that may not exist. They stay conditional.
+    pub guarded: Vec<Statement>,
 }
 
 /// What a sum of cotangents starts from. For floats −0 is what changes no other number; it must not be the sum itself.

@@ -17,9 +17,8 @@ impl Simplify {
     /// A conditional that does nothing but add numbers, as one that gives them, or zeros, and contributions after it.
     pub(super) fn lift_if(&mut self, statement: &Statement, own: &FxHashSet<Var>, out: &mut Lifted) -> Option<()> {
         let Op::If { condition, then, otherwise } = &statement.op else { return None };
-        if !statement.binders.is_empty() {
-            return None;
-        }
+        let mut results: Vec<(Atom, Atom)> = then.results.iter().cloned().zip(otherwise.results.iter().cloned()).collect();
+        let mut binders: Vec<Binder> = statement.binders.clone();
         let [then, mut otherwise] = [self.branch(then, own)?, self.branch(otherwise, own)?];
         // What both branches add in one place is one contribution; equal numbers are one result.
         let mut pairs: Vec<(Contribution, Atom, Atom)> = Vec::new();
@@ -36,8 +35,6 @@ impl Simplify {
             let (zero, value) = (self.zero_like(&contribution.value)?, contribution.value.clone());
             pairs.push((contribution, zero, value));
         }
-        let mut results: Vec<(Atom, Atom)> = Vec::new();
-        let mut binders: Vec<Binder> = Vec::new();
         for (contribution, left, right) in pairs {
             let result = (left, right);
             let at = match results.iter().position(|known| *known == result) {
