@@ -57,12 +57,13 @@ fn gather(
     let (mut before, mut after): (Vec<Statement>, Vec<Statement>) = (Vec::new(), Vec::new());
     let mut delayed: FxHashSet<Var> = FxHashSet::default();
     let mut at = 0;
-    let mut is_apart = false;
+    let (mut is_apart, mut has_passed) = (false, false);
     // Statements that are looked at but neither moved nor joined stay in the queue, behind the group.
     while at < waiting.len() {
         let statement = &waiting[at];
         let uses_delayed = uses_any(&statement.op, &delayed);
-        if !uses_delayed && group.accepts(statement, sizes) {
+        let may_join = !has_passed || matches!(statement.op, Op::Reduce { .. }) && group.is_used_by(&statement.op);
+        if !uses_delayed && may_join && group.accepts(statement, sizes) {
             if alone && group.is_better_apart(&statement.op) {
                 is_apart = true;
                 break;
@@ -74,12 +75,22 @@ fn gather(
             members.push(statement);
             continue;
         }
-        if !is_light(&statement.op) {
+        // Over other loops only sums come that keep an array of the group from being stored.
+        let is_passed = |statement: &Statement| {
+            let mut adds = FxHashSet::default();
+            additions(&statement.op, &mut adds);
+            let is_sum = |it: &Statement| matches!(it.op, Op::Reduce { .. }) && group.is_used_by(&it.op) && group.accepts(it, sizes);
+            adds.is_empty() && waiting.iter().skip(1).any(is_sum)
+        };
+        let waits = matches!(&statement.op, Op::ArrayLiteral { ty: Type::Prim(_), .. });
+        let is_loop = space(&statement.op).is_some();
+        if !(waits || is_light(&statement.op) || is_loop && is_passed(statement)) {
             break;
         }
+        has_passed |= is_loop;
         let Some(statement) = waiting.remove(at) else { break };
         sizes.learn(&statement);
-        match uses_delayed || group.is_used_by(&statement.op) {
+        match uses_delayed || !is_light(&statement.op) || group.is_used_by(&statement.op) {
             true => {
                 delayed.extend(statement.binders.iter().map(|binder| binder.var));
                 after.push(statement);

@@ -55,6 +55,9 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
     if let Some(rest) = cancelled {
         return atom(&rest);
     }
+    if let Some(simpler) = one_offset(op, prim, x, y, definition) {
+        return Some(simpler);
+    }
     match op {
         BinaryOp::Add if nothing_to(x, y) || (is(y, zero) && is_no_negative_zero(x, definition)) => atom(x),
         BinaryOp::Add if nothing_to(y, x) => atom(y),
@@ -110,6 +113,26 @@ fn binary(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<
         BinaryOp::Or if prim == Prim::Bool => truth(x, y, false),
         _ => None,
     }
+}
+
+/// `(i + 2) - 1` as `i + 1`.
+fn one_offset(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definition<'_>) -> Option<Simpler> {
+    let offset = |op: BinaryOp, x: &Atom, y: &Atom| match (op, x, y) {
+        (BinaryOp::Add, base @ Atom::Var(_), Atom::Const(Const::I64(more)))
+        | (BinaryOp::Add, Atom::Const(Const::I64(more)), base @ Atom::Var(_)) => Some((base.clone(), *more)),
+        (BinaryOp::Sub, base @ Atom::Var(_), Atom::Const(Const::I64(less))) => Some((base.clone(), less.wrapping_neg())),
+        _ => None,
+    };
+    let (sum, more) = offset(op, x, y)?;
+    let (PrimOp::Binary(op, Prim::I64), args) = definition(&sum)? else { return None };
+    let (base, first) = offset(op, args.first()?, args.get(1)?)?;
+    Some(match first.wrapping_add(more) {
+        0 => Simpler::Atom(base),
+        less @ i64::MIN..0 => {
+            Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![base, Atom::i64(less.wrapping_neg())])
+        }
+        more => Simpler::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![base, Atom::i64(more)]),
+    })
 }
 
 /// `r` where a sum is `y + r`.

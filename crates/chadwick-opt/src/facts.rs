@@ -15,6 +15,8 @@ pub enum Expression {
     Reshape(Atom, Vec<Atom>),
     Dim(Atom, usize),
     Construct(Type, u32, Vec<Atom>),
+    /// What is computed on each side of a condition, and what comes of it.
+    Choice(Atom, Vec<(Vec<Expression>, Vec<Atom>)>),
     /// An array of these sizes.
     Elements(Vec<Atom>, Element),
 }

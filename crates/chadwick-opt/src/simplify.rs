@@ -412,6 +412,31 @@ fn expression(op: &Op) -> Option<Expression> {
         Op::Reshape { array, dims } => Expression::Reshape(array.clone(), dims.clone()),
         Op::Dim { array, axis } => Expression::Dim(array.clone(), *axis),
         Op::Construct { ty, tag, args } => Expression::Construct(ty.clone(), *tag, args.clone()),
+        Op::If { condition, then, otherwise } => {
+            Expression::Choice(condition.clone(), vec![branch(then)?, branch(otherwise)?])
+        }
         _ => return None,
     })
+}
+
+/// A short branch, with names that do not depend on where it stands.
+fn branch(block: &Block) -> Option<(Vec<Expression>, Vec<Atom>)> {
+    const FEW: usize = 4;
+    let name = |var: Var| block.statements.iter().position(|statement| statement.binders.iter().any(|it| it.var == var));
+    let renamed = |atom: &Atom| match atom {
+        Atom::Var(var) => name(*var).map_or(atom.clone(), |at| Atom::Var(Var(u32::MAX - at as u32))),
+        constant => constant.clone(),
+    };
+    if block.statements.len() > FEW {
+        return None;
+    }
+    let steps = block.statements.iter().map(|statement| match (&statement.op, statement.binders.len()) {
+        (Op::Prim(..) | Op::Index { .. }, 1) => {
+            let mut op = statement.op.clone();
+            op.for_each_atom_mut(&mut |atom| *atom = renamed(atom));
+            expression(&op)
+        }
+        _ => None,
+    });
+    Some((steps.collect::<Option<_>>()?, block.results.iter().map(renamed).collect()))
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 /// The most points that a form may have, and the most statements that may come of one.
 const MOST_POINTS: i64 = 16;
-const MOST_STATEMENTS: usize = 160;
+const MOST_STATEMENTS: usize = 240;
 /// The same for a form that reads a table of numbers at its point, as seeds are: much of what comes of it is known then.
 const MOST_STATEMENTS_WITH_TABLES: usize = 640;
 

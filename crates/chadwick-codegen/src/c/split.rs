@@ -11,6 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bodies with more statements stay whole: their text would be there three times.
 const MOST_STATEMENTS: usize = 60;
+/// How many statements a loop may have, and how many choices it has to make, for its inside to be printed apart.
+const MOST_WITH_BORDERS: usize = 250;
+const MANY_CHOICES: usize = 4;
 /// Loops that are known to be as short as this stay whole.
 const SHORT: i64 = 16;
 
@@ -22,6 +25,15 @@ struct Cut {
     condition: Local,
     /// What the condition is before that place.
     before: bool,
+    /// For the smaller or the larger of a place and a border: the place, which it is where the condition holds.
+    chosen: Option<Exp>,
+}
+
+impl Cut {
+    /// What the condition is between the places near the start and the others.
+    fn inside(&self) -> bool {
+        self.before != self.base.is_none()
+    }
 }
 
 /// The counter so many times, locals that are the same in all iterations so many times, and a number.
@@ -54,6 +66,8 @@ struct Body<'b> {
     assigned: FxHashSet<Local>,
     /// Sums that cannot overflow.
     exact: &'b FxHashSet<Local>,
+    /// Whether only the inside counts, where the smaller or larger of a place and a border is the place.
+    is_inside: bool,
 }
 
 impl<'b> Body<'b> {
@@ -69,7 +83,7 @@ impl<'b> Body<'b> {
                 assigned.insert(*local);
             }
         });
-        Body { index, definitions, assigned, exact }
+        Body { index, definitions, assigned, exact, is_inside: false }
     }
 
     fn linear(&self, exp: &Exp) -> Option<Linear> {
@@ -79,7 +93,7 @@ impl<'b> Body<'b> {
             Exp::Local(local) if self.assigned.contains(local) => None,
             Exp::Local(local) => match self.definitions.get(local) {
                 Some(exp) if self.exact.contains(local) => self.linear(exp),
-                Some(_) => None,
+                Some(exp) => self.linear(self.clamped(exp)?.0),
                 None => Some(Linear { terms: vec![(*local, 1)], ..Linear::default() }),
             },
             Exp::Prim(PrimOp::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), Prim::I64), args) => {
@@ -90,9 +104,26 @@ impl<'b> Body<'b> {
         }
     }
 
+    /// The place and the border of which an expression is the smaller or the larger, if only the inside counts.
+    fn clamped<'e>(&self, exp: &'e Exp) -> Option<(&'e Exp, &'e Exp)> {
+        let Exp::Prim(PrimOp::Binary(BinaryOp::Min | BinaryOp::Max, Prim::I64), args) = exp else { return None };
+        let ([one, other], true) = (args.as_slice(), self.is_inside) else { return None };
+        match [one, other].map(|exp| self.linear(exp).map(|linear| linear.counter)) {
+            [Some(0), Some(1 | -1)] => Some((other, one)),
+            [Some(1 | -1), Some(0)] => Some((one, other)),
+            _ => None,
+        }
+    }
+
     /// Where a condition changes.
     fn cut(&self, condition: Local, exp: &Exp) -> Option<Cut> {
+        let clamped = self.clamped(exp);
+        let chosen = clamped.map(|(place, _)| place.clone());
         let (compare, left, right) = match exp {
+            Exp::Prim(PrimOp::Binary(op, _), _) if let Some((place, border)) = clamped => match op {
+                BinaryOp::Max => (CompareOp::LessEqual, border, place),
+                _ => (CompareOp::LessEqual, place, border),
+            },
             Exp::Prim(PrimOp::Compare(compare, Prim::I64), args) => match args.as_slice() {
                 [left, right] => (*compare, left, right),
                 _ => return None,
@@ -120,7 +151,38 @@ impl<'b> Body<'b> {
             (CompareOp::Less, true) | (CompareOp::LessEqual, false) => 1,
             _ => 0,
         })?;
-        Some(Cut { base, more, condition, before: !rises })
+        Some(Cut { base, more, condition, before: !rises, chosen })
+    }
+
+    /// Comparisons that have the same outcome in all iterations, in terms of what is there before the loop.
+    fn same_for_all(&self, body: &[Stm]) -> Vec<(Local, Exp)> {
+        let mut steady: FxHashMap<Local, Exp> = FxHashMap::default();
+        let mut found = Vec::new();
+        for stm in body {
+            let Stm::Let(local, exp @ Exp::Prim(op, args)) = stm else { continue };
+            let is_steady = |exp: &Exp| match exp {
+                Exp::Const(_) => true,
+                Exp::Local(local) if *local == self.index || self.assigned.contains(local) => false,
+                Exp::Local(local) => steady.contains_key(local) || !self.definitions.contains_key(local),
+                _ => false,
+            };
+            if !args.iter().all(is_steady) {
+                continue;
+            }
+            let in_front = |exp| match exp {
+                Exp::Local(local) => steady.get(&local).cloned().unwrap_or(Exp::Local(local)),
+                other => other,
+            };
+            match op {
+                PrimOp::Compare(..) => found.push((*local, exp.clone().rewritten(&in_front))),
+                PrimOp::Binary(BinaryOp::Add | BinaryOp::Sub, Prim::I64) => {
+                    let exp = exp.clone().rewritten(&in_front);
+                    steady.insert(*local, exp);
+                }
+                _ => {}
+            }
+        }
+        found
     }
 
     fn cuts(&self, body: &[Stm]) -> Vec<Cut> {
@@ -145,7 +207,10 @@ impl Printer<'_> {
             count += 1;
             chooses |= matches!(stm, Stm::Let(local, Exp::Select(..)) if self.function.locals[local.0 as usize].ty == Ty::Prim(Prim::I64));
         });
-        if !chooses || count > MOST_STATEMENTS {
+        if !chooses {
+            return count <= MOST_WITH_BORDERS && self.with_borders(index, from, to, body, mark);
+        }
+        if count > MOST_STATEMENTS {
             return false;
         }
         let cuts = Body::of(index, body, &self.function.exact).cuts(body);
@@ -194,6 +259,74 @@ impl Printer<'_> {
 }
 
 impl Printer<'_> {
+    /// Prints a loop that leaves out what lies beyond the borders of what it reads, if it asks for them often: once for the inside, where no
+    /// border is near, and once for the rest.
+    fn with_borders(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) -> bool {
+        let known = Body { is_inside: true, ..Body::of(index, body, &self.function.exact) };
+        let cuts = known.cuts(body);
+        let choices = body.iter().filter(|stm| matches!(stm, Stm::If { .. })).count();
+        if cuts.is_empty() || !cuts.iter().any(|cut| cut.chosen.is_some()) && choices < MANY_CHOICES {
+            return false;
+        }
+        // What is taken for its place must be it.
+        let is_place = |stm: &Stm| match stm {
+            Stm::Let(local, exp) if known.clamped(exp).is_some() => {
+                cuts.iter().any(|cut| cut.condition == *local && cut.inside())
+            }
+            _ => true,
+        };
+        if !body.iter().all(is_place) {
+            return false;
+        }
+        let rows: Vec<(Local, Exp)> = known.same_for_all(body).into_iter().filter(|(_, exp)| !is_equality(exp)).collect();
+        if !rows.is_empty() {
+            let mut tests: Vec<String> = rows.iter().map(|(_, exp)| self.exp(exp)).collect();
+            tests.sort_unstable();
+            tests.dedup();
+            self.line(&format!("if ({}) {{", tests.join(" && ")));
+            self.indent += 1;
+        }
+        let (name, declaration) = (self.name(index), self.declare(index));
+        let [start, end] = ["start", "end"].map(|which| format!("{name}_{which}"));
+        let most = cuts.iter().filter(|cut| cut.base.is_none()).map(|cut| cut.more).max().unwrap_or(0);
+        self.line("{");
+        self.indent += 1;
+        self.line(&format!("int64_t {start} = cw_round_up(cw_cut(0, {}, {from}, {to}), {to});", constant(Const::I64(most))));
+        self.line(&format!("int64_t {end} = {to};"));
+        for cut in cuts.iter().filter(|cut| cut.base.is_some()) {
+            let base = cut.base.map(|base| self.name(base)).unwrap_or_default();
+            self.line(&format!("{end} = cw_cut({base}, {}, {start}, {end});", constant(Const::I64(cut.more))));
+        }
+        let choices = cuts.iter().filter(|cut| cut.chosen.is_none()).map(|cut| (cut.condition, cut.inside()));
+        let known = choices.chain(rows.iter().map(|(condition, _)| (*condition, true))).collect();
+        let mut inside = specialised(body, known);
+        for stm in &mut inside {
+            if let Stm::Let(local, exp) = stm
+                && let Some(cut) = cuts.iter().find(|cut| cut.condition == *local)
+                && let Some(place) = &cut.chosen
+            {
+                *exp = place.clone();
+            }
+        }
+        self.whole_loop(index, &start, &end, &inside, mark);
+        let first = format!("{from} < {start} ? {from} : {end}");
+        let next = format!("{name} + 1 == {start} ? {end} : {name} + 1");
+        self.line(&format!("for ({declaration} = {first}; {name} < {to}; {name} = {next}) {{"));
+        self.nested(body);
+        self.line("}");
+        self.indent -= 1;
+        self.line("}");
+        if !rows.is_empty() {
+            self.indent -= 1;
+            self.line("} else {");
+            self.indent += 1;
+            self.whole_loop(index, from, to, body, mark);
+            self.indent -= 1;
+            self.line("}");
+        }
+        true
+    }
+
     /// Prints a loop that makes sums once for each side of a choice that is the same in all iterations. (In other loops the C compiler sees
     /// to that.)
     pub(super) fn by_choice(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) -> bool {
@@ -206,20 +339,12 @@ impl Printer<'_> {
             return false;
         }
         let known = Body::of(index, body, &self.function.exact);
-        let is_outside = |exp: &Exp| match exp {
-            Exp::Const(_) => true,
-            Exp::Local(local) => *local != index && !known.definitions.contains_key(local) && !known.assigned.contains(local),
-            _ => false,
+        let decides = |condition: Local| {
+            body.iter().any(|stm| matches!(stm, Stm::If { condition: Exp::Local(other), .. } if *other == condition))
         };
-        let chosen = body.iter().find_map(|stm| match stm {
-            Stm::If { condition: Exp::Local(condition), .. } => match known.definitions.get(condition)? {
-                Exp::Prim(PrimOp::Compare(..), args) if args.iter().all(is_outside) => Some((*condition, known.definitions[condition])),
-                _ => None,
-            },
-            _ => None,
-        });
+        let chosen = known.same_for_all(body).into_iter().find(|(condition, _)| decides(*condition));
         let Some((condition, exp)) = chosen else { return false };
-        let text = self.exp(exp);
+        let text = self.exp(&exp);
         for (line, value) in [(format!("if ({text}) {{"), true), (String::from("} else {"), false)] {
             self.line(&line);
             self.indent += 1;
@@ -230,6 +355,10 @@ impl Printer<'_> {
         self.line("}");
         true
     }
+}
+
+fn is_equality(exp: &Exp) -> bool {
+    matches!(exp, Exp::Prim(PrimOp::Compare(CompareOp::Equal, _), _))
 }
 
 /// Statements with conditions that are known.

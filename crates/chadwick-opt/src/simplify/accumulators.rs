@@ -304,6 +304,7 @@ impl Simplify {
             return None;
         }
         self.find_shifts(space, &mut inside);
+        self.drop_conditions(space, &mut inside);
         let mut local: FxHashSet<Var> = space.iter().map(|axis| axis.var).collect();
         local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
         let places: Vec<Vec<Option<usize>>> =
@@ -412,7 +413,7 @@ impl Simplify {
             let whole = self.fresh("", ty.any_sizes().array(vec![Dim::Any; space.len()]));
             binders.push(whole.clone());
             // Multiples of one number that go to several places beside each other are one array, and multiplied where it is read.
-            let factor = match has_factors && self.is_beside(&contribution, places, space) {
+            let factor = match has_factors && named(places) == space.len() && places.len() == space.len() {
                 true => take_factor(&mut contribution.value, space, &inside.statements),
                 false => None,
             };
@@ -438,7 +439,7 @@ impl Simplify {
                 }
                 continue;
             }
-            if self.is_beside(&contribution, places, space) {
+            if factor.is_some() || self.is_beside(&contribution, places, space) {
                 let moved = self.shifted(&whole, &contribution, places, space, factor, out)?;
                 out.contributions.push(moved);
                 continue;

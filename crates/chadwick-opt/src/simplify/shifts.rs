@@ -94,6 +94,72 @@ impl Simplify {
         }
     }
 
+    /// What is added only if its place is in the accumulator needs no condition: elsewhere nobody reads it.
+    pub(super) fn drop_conditions(&self, space: &[Axis], inside: &mut Lifted) {
+        let sums = Sums::of(&inside.statements);
+        for contribution in inside.contributions.iter_mut().filter(|contribution| contribution.conditional) {
+            let chosen = inside.statements.iter().find_map(|statement| {
+                let at = statement.binders.iter().position(|binder| Atom::Var(binder.var) == contribution.value)?;
+                match &statement.op {
+                    Op::If { condition, then, otherwise } => Some((condition, then, &then.results[at], &otherwise.results[at])),
+                    _ => None,
+                }
+            });
+            let Some((condition, then, value, Atom::Const(zero))) = chosen else { continue };
+            let is_inside = |var: Var| then.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == var);
+            let all_axes = contribution.dims.len() == space.len()
+                && contribution.dims.iter().zip(&contribution.shifts).all(|(dim, shift)| {
+                    !shift.wraps && space.iter().any(|axis| *dim == SliceDim::Index(Atom::Var(axis.var)))
+                });
+            if all_axes
+                && *zero == Const::zero(zero.prim())
+                && !matches!(value, Atom::Var(var) if is_inside(*var))
+                && self.follows(condition, contribution, &sums, &inside.statements)
+            {
+                contribution.value = value.clone();
+            }
+        }
+    }
+
+    /// Whether a condition holds wherever the place of a contribution is in its accumulator.
+    fn follows(&self, condition: &Atom, contribution: &Contribution, sums: &Sums, statements: &[Statement]) -> bool {
+        let made = statements.iter().find(|it| it.binders.iter().any(|binder| Atom::Var(binder.var) == *condition));
+        let Some(Op::Prim(op, args)) = made.map(|statement| &statement.op).or_else(|| self.facts.definition(condition)) else {
+            return false;
+        };
+        let offset = |atom: &Atom| match atom {
+            Atom::Const(Const::I64(number)) => Some((None, i128::from(*number))),
+            Atom::Const(_) => None,
+            Atom::Var(var) => match sums.shift(*var) {
+                Some((base, by)) => Some((Some(base.clone()), i128::from(by))),
+                None => Some((Some(self.facts.resolve(atom)), 0)),
+            },
+        };
+        match (op, args.as_slice()) {
+            (PrimOp::Binary(BinaryOp::And, Prim::Bool), args) => {
+                args.iter().all(|arg| self.follows(arg, contribution, sums, statements))
+            }
+            (PrimOp::Compare(compare @ (CompareOp::Less | CompareOp::LessEqual), Prim::I64), [left, right]) => {
+                let (Some((left, less)), Some((right, more))) = (offset(left), offset(right)) else { return false };
+                let strictly = i128::from(*compare == CompareOp::Less);
+                contribution.dims.iter().zip(&contribution.shifts).enumerate().any(|(position, (dim, shift))| {
+                    let SliceDim::Index(axis) = dim else { return false };
+                    // The place is `axis + shift.by`: not negative, and below the size.
+                    match (&left, &right) {
+                        (None, Some(base)) => base == axis && less + strictly - more <= -i128::from(shift.by),
+                        (Some(base), Some(size)) => {
+                            base == axis
+                                && self.facts.size(contribution.handle, position).as_ref() == Some(size)
+                                && more - less - strictly >= -1 - i128::from(shift.by)
+                        }
+                        _ => false,
+                    }
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// The axis and how far beside it a place is that is found by going on from the start beyond the end: both have the size of the accumulator.
     fn wrapped(&self, contribution: &Contribution, position: usize, space: &[Axis], sums: &Sums) -> Option<(Var, i64)> {
         let SliceDim::Index(Atom::Var(index)) = &contribution.dims[position] else { return None };
