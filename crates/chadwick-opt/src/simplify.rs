@@ -21,7 +21,7 @@ use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
-    Atom, Binder, Block, CompareOp, Const, Element, Loop, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
+    Atom, BinaryOp, Binder, Block, CompareOp, Const, Element, Loop, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashSet;
@@ -308,6 +308,16 @@ impl Simplify {
             }
             if self.facts.is_ordered(right, left, !strictly) {
                 return Step::Atoms(vec![Atom::bool(false)]);
+            }
+        }
+        if let (PrimOp::Binary(extreme @ (BinaryOp::Min | BinaryOp::Max), Prim::I64), [left, right]) = (op, args.as_slice()) {
+            let (small, large) = match () {
+                () if self.facts.is_ordered(left, right, false) => (Some(left), right),
+                () if self.facts.is_ordered(right, left, false) => (Some(right), left),
+                () => (None, left),
+            };
+            if let Some(small) = small {
+                return Step::Atoms(vec![if extreme == BinaryOp::Min { small.clone() } else { large.clone() }]);
             }
         }
         if let (PrimOp::Convert { from, to: Prim::I64 }, [atom]) = (op, args.as_slice())

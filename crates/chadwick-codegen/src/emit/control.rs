@@ -521,6 +521,7 @@ impl<'p> Emitter<'_, 'p> {
         self.accumulators.retain(|accumulator| remains(&accumulator.data));
         self.bounds.retain(|local, _| remains(local));
         self.sums_of_indices.retain(|local, _| remains(local));
+        self.extremes.retain(|local, _| remains(local));
         self.rows.retain(|local, _| remains(local));
         for ((frame, before), facts) in self.frames.iter_mut().zip(to.before).zip(to.facts_of_frames) {
             frame.facts = facts;

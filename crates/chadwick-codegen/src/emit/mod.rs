@@ -171,6 +171,8 @@ pub(crate) struct Emitter<'s, 'p> {
     conditions: FxHashMap<Var, &'p core::Op>,
     /// Locals that are sums of sizes and counters.
     sums_of_indices: FxHashMap<Local, ranges::Linear>,
+    /// The smaller or the larger of two sums.
+    extremes: FxHashMap<Local, (core::BinaryOp, [ranges::Linear; 2])>,
     destinations: FxHashMap<Var, Destination>,
     /// Arrays about to be made, and those that leave them their memory.
     heirs: FxHashMap<Var, Var>,
@@ -215,6 +217,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         bounds: FxHashMap::default(),
         conditions: FxHashMap::default(),
         sums_of_indices: FxHashMap::default(),
+        extremes: FxHashMap::default(),
         destinations: FxHashMap::default(),
         heirs: FxHashMap::default(),
         rooms: FxHashMap::default(),

@@ -122,8 +122,14 @@ impl<'p> Emitter<'_, 'p> {
             self.bounds.insert(local, right.clone());
             return;
         }
-        if op == BinaryOp::Max && args.iter().any(|arg| self.is_not_negative(arg)) {
-            self.not_negative.insert(local);
+        if matches!(op, BinaryOp::Min | BinaryOp::Max) {
+            let mut signs = args.iter().map(|arg| self.is_not_negative(arg));
+            if if op == BinaryOp::Max { signs.any(|is_so| is_so) } else { signs.all(|is_so| is_so) } {
+                self.not_negative.insert(local);
+            }
+            if let (Some(left), Some(right)) = (self.linear(left), self.linear(right)) {
+                self.extremes.insert(local, (op, [left, right]));
+            }
             return;
         }
         let (Some(left), Some(right)) = (self.linear(left), self.linear(right)) else { return };
@@ -273,6 +279,16 @@ impl<'p> Emitter<'_, 'p> {
         }
         if depth == 0 {
             return false;
+        }
+        // Not more than the smaller of two numbers is what is not more than both, than the larger what is not more than one.
+        let of_extremes = |(local, factor): &(Local, i64)| {
+            let Some((op, args)) = self.extremes.get(local) else { return false };
+            let rest = sum.without(*local);
+            let mut follow = args.iter().map(|arg| rest.plus(*factor, arg).is_some_and(|sum| self.follows(&sum, depth - 1)));
+            if (*op == BinaryOp::Min) == (*factor > 0) { follow.all(|it| it) } else { follow.any(|it| it) }
+        };
+        if sum.terms.iter().any(of_extremes) {
+            return true;
         }
         let follows_from = |known: &Linear| {
             let shares = sum.terms.iter().any(|(local, factor)| known.factor_of(*local).signum() == factor.signum());
