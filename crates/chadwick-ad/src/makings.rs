@@ -25,6 +25,8 @@ pub struct Makings {
     parts: FxHashSet<Var>,
     /// Variables bound in blocks that run many times.
     repeated: FxHashSet<Var>,
+    /// States of loops that change them in place, which the reverse pass has as they were.
+    restored: FxHashSet<Var>,
     /// Arrays whose making costs as much as a zero of their size. What a function gives is taken to be made by it.
     made: FxHashSet<Var>,
 }
@@ -139,7 +141,15 @@ impl Makings {
 
     /// Whether keeping the array for the reverse pass costs no more than its making.
     pub fn can_be_kept(&self, var: Var) -> bool {
-        !self.repeated.contains(&var) || self.made.contains(&var) || self.parts.contains(&var)
+        !self.repeated.contains(&var)
+            || self.made.contains(&var)
+            || self.parts.contains(&var)
+            || self.restored.contains(&var)
+    }
+
+    /// Notes names of an array that is undone, change by change, in the reverse pass.
+    pub fn note_restored(&mut self, names: &[Var]) {
+        self.restored.extend(names);
     }
 
     /// Whether a zero of the array's size costs more than the array did.

@@ -287,6 +287,9 @@ impl Reverse<'_, '_> {
         for var in &outside {
             initial.push(self.value_or_zero(cotangents, *var, span));
         }
+        let undone = self.undone(statement, parts);
+        let is_inner: Vec<bool> = undone.iter().map(|at| self.is_restored(statement.binders[*at].var)).collect();
+        initial.extend(undone.iter().map(|at| self.last_state(statement.binders[*at].var)));
         let carry: Vec<Binder> = initial
             .iter()
             .map(|atom| {
@@ -294,7 +297,8 @@ impl Reverse<'_, '_> {
                 self.context.fresh("ct", ty)
             })
             .collect();
-        let (state, outer) = carry.split_at(active_carry.len());
+        let (state, rest) = carry.split_at(active_carry.len());
+        let (outer, arrays) = rest.split_at(outside.len());
 
         // The dual of the body, for the iteration in `position`.
         let position = self.context.fresh("k", Type::I64);
@@ -319,12 +323,18 @@ impl Reverse<'_, '_> {
         }
         self.context.makings.loop_state(parts);
         self.context.note_state_shapes(parts);
+        let names = self.restored_names();
+        for (at, array) in undone.iter().zip(arrays) {
+            self.restore(&parts.body.results[*at], Atom::Var(array.var));
+        }
         let forward = self.split_repeated(&parts.body, &params, &mut own);
         let mut next: Vec<Atom> = active_carry.iter().map(|at| self.take_or_zero(&mut own, parts.carry[*at].var, span)).collect();
         for var in &outside {
             next.push(self.value_or_zero(&own, *var, span));
         }
+        next.extend(undone.iter().map(|at| self.last_state(parts.carry[*at].var)));
         let mut dual = self.context.b.pop_block(next);
+        self.read_restored(&mut dual, &names);
         let mut forward = self.place_sizes(forward, &params);
 
         // What the forward loop records.
@@ -367,6 +377,10 @@ impl Reverse<'_, '_> {
         }
         for (at, result) in active_carry.iter().zip(&results) {
             self.add(cotangents, &parts.initial[*at], result.clone(), span);
+        }
+        let arrays = &results[active_carry.len() + outside.len()..];
+        for ((at, array), _) in undone.iter().zip(arrays).zip(is_inner).filter(|(_, is_inner)| *is_inner) {
+            self.restore(&parts.initial[*at], array.clone());
         }
         forward_statement
     }

@@ -15,6 +15,7 @@ mod functions;
 mod scalars;
 mod select;
 mod stripmine;
+mod undo;
 
 use crate::context::Context;
 use crate::report::NoteKind;
@@ -85,6 +86,7 @@ pub struct Reverse<'c, 'p> {
     /// How many parallel forms are around, in this function.
     parallel_depth: usize,
     tail: Tail,
+    undo: undo::Undo,
 }
 
 impl<'c, 'p> Reverse<'c, 'p> {
@@ -106,6 +108,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             finals: FxHashMap::default(),
             parallel_depth: 0,
             tail: Tail::None,
+            undo: undo::Undo::default(),
         }
     }
 
@@ -179,6 +182,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
                     None => statements.push(statement.clone()),
                 }
             }
+            let statements = self.with_overwritten(statements);
             for statement in &statements {
                 self.context.note_shapes(statement);
                 self.context.makings.statement(statement);
@@ -446,9 +450,11 @@ impl<'c, 'p> Reverse<'c, 'p> {
             self.accumulate(handle, path, value, cotangents, span);
             return statement.clone();
         }
+        self.undo(statement);
         let effects = self.context.has_effects(&statement.op);
         let incoming = self.take(cotangents, &statement.binders);
-        if incoming.iter().all(Option::is_none) && !effects {
+        let is_undone = matches!(statement.op, Op::Loop(_)) && statement.binders.iter().any(|it| self.is_restored(it.var));
+        if incoming.iter().all(Option::is_none) && !effects && !is_undone {
             return statement.clone();
         }
         match &statement.op {
