@@ -141,10 +141,7 @@ impl Makings {
 
     /// Whether keeping the array for the reverse pass costs no more than its making.
     pub fn can_be_kept(&self, var: Var) -> bool {
-        !self.repeated.contains(&var)
-            || self.made.contains(&var)
-            || self.parts.contains(&var)
-            || self.restored.contains(&var)
+        !self.repeated.contains(&var) || self.made.contains(&var) || self.parts.contains(&var) || self.restored.contains(&var)
     }
 
     /// Notes names of an array that is undone, change by change, in the reverse pass.

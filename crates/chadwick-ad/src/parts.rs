@@ -74,8 +74,7 @@ impl Context<'_> {
                     let from = self.prim(less(CompareOp::LessEqual), vec![Atom::i64(0), at.clone()], span);
                     let to = self.prim(less(CompareOp::Less), vec![at.clone(), size], span);
                     for condition in [from, to] {
-                        is_inside =
-                            self.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![is_inside, condition], span);
+                        is_inside = self.prim(PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![is_inside, condition], span);
                     }
                     at.clone()
                 }
@@ -106,9 +105,7 @@ impl Context<'_> {
 /// The place of a read of the array, and what is left of it when the place is reached.
 fn place_of(op: &Op, array: Var, rank: usize, own: &FxHashSet<Var>) -> Option<(Place, Vec<SliceDim>)> {
     let dims: Vec<SliceDim> = match op {
-        Op::Index { array: Atom::Var(from), indices } if *from == array => {
-            indices.iter().cloned().map(SliceDim::Index).collect()
-        }
+        Op::Index { array: Atom::Var(from), indices } if *from == array => indices.iter().cloned().map(SliceDim::Index).collect(),
         Op::Slice { array: Atom::Var(from), dims } if *from == array => dims.clone(),
         _ => return None,
     };

@@ -6,8 +6,8 @@ use crate::report::NoteKind;
 use crate::shapes::Moving;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
-    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim, Statement, Type,
-    UnaryOp, Var,
+    Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
+    Statement, Type, UnaryOp, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};

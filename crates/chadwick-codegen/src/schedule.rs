@@ -79,7 +79,8 @@ fn gather(
         let is_passed = |statement: &Statement| {
             let mut adds = FxHashSet::default();
             additions(&statement.op, &mut adds);
-            let is_sum = |it: &Statement| matches!(it.op, Op::Reduce { .. }) && group.is_used_by(&it.op) && group.accepts(it, sizes);
+            let is_sum =
+                |it: &Statement| matches!(it.op, Op::Reduce { .. }) && group.is_used_by(&it.op) && group.accepts(it, sizes);
             adds.is_empty() && waiting.iter().skip(1).any(is_sum)
         };
         let waits = matches!(&statement.op, Op::ArrayLiteral { ty: Type::Prim(_), .. });

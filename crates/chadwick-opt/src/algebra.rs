@@ -128,9 +128,7 @@ fn one_offset(op: BinaryOp, prim: Prim, x: &Atom, y: &Atom, definition: &Definit
     let (base, first) = offset(op, args.first()?, args.get(1)?)?;
     Some(match first.wrapping_add(more) {
         0 => Simpler::Atom(base),
-        less @ i64::MIN..0 => {
-            Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![base, Atom::i64(less.wrapping_neg())])
-        }
+        less @ i64::MIN..0 => Simpler::Prim(PrimOp::Binary(BinaryOp::Sub, prim), vec![base, Atom::i64(less.wrapping_neg())]),
         more => Simpler::Prim(PrimOp::Binary(BinaryOp::Add, prim), vec![base, Atom::i64(more)]),
     })
 }

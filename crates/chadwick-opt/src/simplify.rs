@@ -21,7 +21,8 @@ use crate::algebra::{self, Simpler};
 use crate::facts::{Expression, Facts};
 use chadwick_core::visit::free_variables;
 use chadwick_core::{
-    Atom, BinaryOp, Binder, Block, CompareOp, Const, Element, Loop, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp, Var,
+    Atom, BinaryOp, Binder, Block, CompareOp, Const, Element, Loop, Op, Prim, PrimOp, Program, Statement, Type, TypeId, UnaryOp,
+    Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashSet;
@@ -422,9 +423,7 @@ fn expression(op: &Op) -> Option<Expression> {
         Op::Reshape { array, dims } => Expression::Reshape(array.clone(), dims.clone()),
         Op::Dim { array, axis } => Expression::Dim(array.clone(), *axis),
         Op::Construct { ty, tag, args } => Expression::Construct(ty.clone(), *tag, args.clone()),
-        Op::If { condition, then, otherwise } => {
-            Expression::Choice(condition.clone(), vec![branch(then)?, branch(otherwise)?])
-        }
+        Op::If { condition, then, otherwise } => Expression::Choice(condition.clone(), vec![branch(then)?, branch(otherwise)?]),
         _ => return None,
     })
 }

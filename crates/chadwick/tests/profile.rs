@@ -125,6 +125,41 @@ fn gradients_keep_neither_parts_of_arrays_nor_sums() {
     }
 }
 
+const MATRICES: &str = "
+entry cholesky [n] (a: [n][n]f64): f64 =
+  let l = loop l = replicate n (replicate n 0) for j < n do
+    let d = f64.sqrt (a[j, j] + f64.i64 n - f64.sum (map (\\k -> l[j, k] ** 2) (iota j)))
+    let l[j, j] = d
+    in loop l for i in j + 1..<n do
+         l with [i, j] = (a[i, j] - f64.sum (map (\\k -> l[i, k] * l[j, k]) (iota j))) / d
+  in f64.sum (map (\\i -> f64.log l[i, i]) (iota n))
+entry conditional [n] (a: [n][n]f64): f64 =
+  f64.sum (flatten (loop a = copy a for k < n do
+    loop a for i < n do
+      if i == k then a else a with [i, k] = 0.1 * f64.sum (map (\\j -> a[i, j] * a[k, j]) (iota n))))
+entry gauss_jordan [n] (a: [n][n]f64): f64 =
+  f64.sum (flatten (loop a for k < n do
+    let row = map (/ (a[k, k] + 3)) a[k]
+    in tabulate_2d n n (\\i j -> if i == k then row[j] else a[i, j] - 0.1 * a[i, k] * row[j])))
+";
+
+/// Of the states of a loop a gradient keeps the rows and columns that it reads, and of changes in place what they overwrite: a few matrices,
+/// where all that is read is as many as the matrix has rows.
+#[test]
+fn gradients_keep_a_few_matrices_of_loops_over_matrices() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    for entry in ["cholesky", "conditional", "gauss_jordan"] {
+        let kept = |n: usize| {
+            let a = Value::new([n, n], vec![0.5; n * n]).expect("a matrix");
+            watched(MATRICES, entry, true, a).watched().peak_memory()
+        };
+        let (few, many) = (kept(40), kept(80));
+        assert!(many < 5 * few && many < 20 * 8 * 80 * 80, "{entry}: {few} and {many} bytes");
+    }
+}
+
 const ITERATED: &str = "
 entry newton [n] (xs: [n]f64): f64 = f64.sum (map (\\a -> loop x = a for _i < 100 do 0.5 * (x + a / x)) xs)
 entry horner [n] (xs: [n]f64): f64 = f64.sum (map (\\x -> (loop y = 1 for i < n do y * x + f64.i64 i) ** 2) xs)

@@ -16,6 +16,8 @@ struct Branch {
     results: Vec<Atom>,
     dual: Vec<Statement>,
     cotangents: Cotangents,
+    /// Arrays that are being undone, as they were.
+    arrays: Vec<Atom>,
 }
 
 /// A dual as a block of its own: it gives cotangents of these variables.
@@ -51,9 +53,14 @@ impl Reverse<'_, '_> {
             Some(Atom::Var(var)) => cotangents.get(var).cloned().filter(|_| self.holds_arrays(&self.context.var_type(*var))),
             _ => None,
         };
+        let undone = self.undone_choices(statement);
+        let names = self.restored_names();
         let mut branches: Vec<Branch> = sources
             .into_iter()
             .map(|(tag, binders, block)| {
+                for (at, _) in &undone {
+                    self.restore(&block.results[*at], self.last_state(statement.binders[*at].var));
+                }
                 let mut own = cotangents.clone();
                 self.context.b.push_block();
                 if let (Some(sofar), Some(tag)) = (&sofar, tag) {
@@ -70,8 +77,10 @@ impl Reverse<'_, '_> {
                 }
                 let params: Vec<Var> = binders.iter().map(|binder| binder.var).collect();
                 let forward = self.split(block, &params, &mut own);
-                let dual = self.context.b.pop_block(Vec::new()).statements;
-                Branch { tag, binders, forward, results: block.results.clone(), dual, cotangents: own }
+                let arrays: Vec<Atom> = undone.iter().map(|(_, before)| self.last_state(*before)).collect();
+                let mut dual = self.context.b.pop_block(Vec::new());
+                self.read_restored(&mut dual, &names);
+                Branch { tag, binders, forward, results: block.results.clone(), dual: dual.statements, cotangents: own, arrays }
             })
             .collect();
 
@@ -101,6 +110,7 @@ impl Reverse<'_, '_> {
             if let Some(scrutinee) = &scrutinee {
                 results.push(self.scrutinee_cotangent(scrutinee, branch, span));
             }
+            results.append(&mut branch.arrays);
             duals.push(self.context.b.pop_block(results));
         }
         // Zeros made just now may have asked for sizes of arrays in the branches.
@@ -113,9 +123,11 @@ impl Reverse<'_, '_> {
             .iter()
             .zip(&duals)
             .map(|(branch, dual)| {
-                let bound: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
+                let given: Vec<Var> = branch.binders.iter().map(|binder| binder.var).collect();
+                // An array that the branch changes is not at hand as it was before.
+                let bound: Vec<Var> = given.iter().copied().chain(undone.iter().map(|(_, before)| *before)).collect();
                 // The payload is at hand in the dual, which matches the same value again.
-                self.context.needs(&branch.forward, dual, &bound, &bound)
+                self.context.needs(&branch.forward, dual, &bound, &given)
             })
             .collect();
         let slots = self.context.slots(&needs);
@@ -152,6 +164,7 @@ impl Reverse<'_, '_> {
             let ty = self.context.type_of(scrutinee);
             types.push(self.context.cotangent_type(&ty));
         }
+        types.extend(undone.iter().map(|(_, before)| self.context.var_type(*before).any_sizes()));
         let dual = match &statement.op {
             Op::If { condition, .. } => {
                 let mut blocks = dual_blocks.into_iter().map(|(_, block)| block);
@@ -174,6 +187,9 @@ impl Reverse<'_, '_> {
         let results = self.context.b.push(dual, types, span);
         for (var, result) in touched.iter().zip(&results) {
             cotangents.insert(*var, Cotangent::Value(result.clone()));
+        }
+        for ((_, before), result) in undone.iter().zip(&results[results.len() - undone.len()..]) {
+            self.restore(&Atom::Var(*before), result.clone());
         }
         if let (Some(scrutinee), Some(result)) = (&scrutinee, results.get(touched.len())) {
             match scrutinee {
@@ -292,9 +308,10 @@ impl Reverse<'_, '_> {
         initial.extend(undone.iter().map(|at| self.last_state(statement.binders[*at].var)));
         let carry: Vec<Binder> = initial
             .iter()
-            .map(|atom| {
+            .enumerate()
+            .map(|(at, atom)| {
                 let ty = self.context.type_of(atom).any_sizes();
-                self.context.fresh("ct", ty)
+                self.context.fresh(if at < active_carry.len() + outside.len() { "ct" } else { "as_it_was" }, ty)
             })
             .collect();
         let (state, rest) = carry.split_at(active_carry.len());

@@ -453,7 +453,8 @@ impl<'c, 'p> Reverse<'c, 'p> {
         self.undo(statement);
         let effects = self.context.has_effects(&statement.op);
         let incoming = self.take(cotangents, &statement.binders);
-        let is_undone = matches!(statement.op, Op::Loop(_)) && statement.binders.iter().any(|it| self.is_restored(it.var));
+        let is_undone =
+            matches!(statement.op, Op::Loop(_) | Op::If { .. }) && statement.binders.iter().any(|it| self.is_restored(it.var));
         if incoming.iter().all(Option::is_none) && !effects && !is_undone {
             return statement.clone();
         }

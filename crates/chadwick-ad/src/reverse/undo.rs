@@ -5,7 +5,7 @@
 //! the dual loop carries the array backwards, undoing one change after the other. Where it reads an element, the array is as it was.
 
 use super::Reverse;
-use chadwick_core::visit::op_free_variables;
+use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{Atom, Block, Element, Loop, Op, SliceDim, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,6 +46,13 @@ impl Reverse<'_, '_> {
     /// Where the dual of a loop starts from.
     pub(super) fn last_state(&self, array: Var) -> Atom {
         self.undo.restored.get(&array).cloned().unwrap_or(Atom::Var(array))
+    }
+
+    /// The results of a conditional that are arrays being undone, and what they were in front of it.
+    pub(super) fn undone_choices(&self, statement: &Statement) -> Vec<(usize, Var)> {
+        let Op::If { then, .. } = &statement.op else { return Vec::new() };
+        let undone = statement.binders.iter().enumerate().filter(|(_, binder)| self.is_restored(binder.var));
+        undone.filter_map(|(at, _)| Some((at, came_from(then, at, &mut Vec::new())?))).collect()
     }
 
     pub(super) fn is_restored(&self, array: Var) -> bool {
@@ -139,43 +146,50 @@ fn substitute(block: &mut Block, names: &FxHashMap<Var, Atom>) {
 /// Finds the names of a part of a loop's state from the end of an iteration back to its start, if nothing but changes of parts lies between
 /// them, and nobody looks at an array that has been changed since.
 fn follow(parts: &Loop, at: usize, names: &mut Vec<Var>) -> bool {
-    if parts.hints.stripmine.is_some() {
-        return false;
-    }
-    let statements = &parts.body.statements;
-    let Some(Atom::Var(last)) = parts.body.results.get(at) else { return false };
-    let (mut current, mut upto) = (*last, statements.len());
+    parts.hints.stripmine.is_none() && came_from(&parts.body, at, names) == Some(parts.carry[at].var)
+}
+
+/// The array from outside that a result of a block is, with changes.
+pub(super) fn came_from(block: &Block, at: usize, names: &mut Vec<Var>) -> Option<Var> {
+    let mut current = block.results.get(at)?.as_var()?;
+    let mut upto = block.statements.len();
     loop {
         names.push(current);
-        if current == parts.carry[at].var {
-            return true;
-        }
         let binds = |statement: &Statement| statement.binders.iter().position(|binder| binder.var == current);
-        let found = statements[..upto].iter().enumerate().find_map(|(place, statement)| Some((place, binds(statement)?)));
-        let Some((place, result)) = found else { return false };
-        let before = match &statements[place].op {
-            Op::Copy(atoms) => atoms.get(result),
-            Op::Update { array, value, .. } if array != value => Some(array),
-            Op::Loop(inner) if result < inner.carry.len() => {
-                let is_state_only = |array: &Atom| {
-                    let is_it = |atom: &&Atom| *atom == array;
-                    let inside = statements[place].op.scopes();
-                    let inside = inside.iter().flat_map(|scope| chadwick_core::visit::free_variables(scope.block));
-                    inner.initial.iter().filter(is_it).count() == 1 && inside.into_iter().all(|var| Atom::Var(var) != *array)
-                };
-                inner.initial.get(result).filter(|array| is_state_only(array) && follow(inner, result, names))
-            }
-            _ => None,
+        let earlier = block.statements[..upto].iter().enumerate();
+        let Some((place, result)) = earlier.into_iter().find_map(|(place, it)| Some((place, binds(it)?))) else {
+            return Some(current);
         };
-        let Some(Atom::Var(before)) = before else { return false };
-        let is_used = |statement: &Statement| op_free_variables(&statement.op).contains(before);
-        let is_result = parts.body.results.iter().enumerate().any(|(other, result)| {
-            other != at && *result == Atom::Var(*before) || other != at && *result == Atom::Var(current)
-        });
-        if statements[place + 1..].iter().any(is_used) || is_result {
-            return false;
+        let op = &block.statements[place].op;
+        let before = match op {
+            Op::Copy(atoms) => atoms.get(result)?.as_var()?,
+            Op::Update { array, value, .. } if array != value => array.as_var()?,
+            Op::Loop(inner) => {
+                let before = inner.initial.get(result)?.as_var()?;
+                let once = inner.initial.iter().filter(|atom| **atom == Atom::Var(before)).count() == 1;
+                let is_inside = op.scopes().iter().any(|scope| free_variables(scope.block).contains(&before));
+                if !once || is_inside || !follow(inner, result, names) {
+                    return None;
+                }
+                before
+            }
+            Op::If { then, otherwise, .. } => {
+                let before = came_from(then, result, names)?;
+                if came_from(otherwise, result, names)? != before {
+                    return None;
+                }
+                before
+            }
+            _ => return None,
+        };
+        let is_used = |statement: &Statement| op_free_variables(&statement.op).contains(&before);
+        let is_other = |atom: &Atom| *atom == Atom::Var(before) || *atom == Atom::Var(current);
+        if block.statements[place + 1..].iter().any(is_used)
+            || block.results.iter().enumerate().any(|(other, result)| other != at && is_other(result))
+        {
+            return None;
         }
-        (current, upto) = (*before, place);
+        (current, upto) = (before, place);
     }
 }
 
@@ -183,6 +197,7 @@ fn follow(parts: &Loop, at: usize, names: &mut Vec<Var>) -> bool {
 fn is_read_inside(block: &Block, names: &[Var]) -> bool {
     block.statements.iter().any(|statement| match &statement.op {
         Op::Loop(inner) if inner.carry.iter().any(|carry| names.contains(&carry.var)) => is_read_inside(&inner.body, names),
-        op => op.scopes().iter().any(|scope| chadwick_core::visit::free_variables(scope.block).iter().any(|var| names.contains(var))),
+        Op::If { then, otherwise, .. } => is_read_inside(then, names) || is_read_inside(otherwise, names),
+        op => op.scopes().iter().any(|scope| free_variables(scope.block).iter().any(|var| names.contains(var))),
     })
 }

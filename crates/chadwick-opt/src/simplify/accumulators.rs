@@ -7,8 +7,8 @@
 use super::shifts::take_factor;
 use super::{Simplify, Step};
 use chadwick_core::{
-    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim, Statement,
-    Type, Var,
+    Atom, Axis, BinaryOp, Binder, Block, CompareOp, Const, Dim, Element, Lambda, Op, PathStep, Prim, PrimOp, Size, SliceDim,
+    Statement, Type, Var,
 };
 use chadwick_source::Span;
 use rustc_hash::FxHashSet;
@@ -340,9 +340,10 @@ impl Simplify {
             }
             if both().any(|(contribution, places)| goes_apart(contribution, places)) {
                 // Only where additions to other places of the same array stand in the way.
-                let is_shared = inside.contributions.iter().any(|one| {
-                    inside.contributions.iter().any(|other| one.handle == other.handle && one.dims != other.dims)
-                });
+                let is_shared = inside
+                    .contributions
+                    .iter()
+                    .any(|one| inside.contributions.iter().any(|other| one.handle == other.handle && one.dims != other.dims));
                 if !is_shared {
                     return None;
                 }
@@ -485,13 +486,7 @@ impl Simplify {
     }
 
     /// An accumulator over those axes that a contribution names, in the order in which it names them.
-    fn row_of(
-        &mut self,
-        contribution: &Contribution,
-        places: &[Option<usize>],
-        space: &[Axis],
-        out: &mut Lifted,
-    ) -> Option<Row> {
+    fn row_of(&mut self, contribution: &Contribution, places: &[Option<usize>], space: &[Axis], out: &mut Lifted) -> Option<Row> {
         let prim = self.facts.type_of(&contribution.value)?.as_prim()?;
         let axes: Vec<&Axis> = places.iter().flatten().map(|axis| &space[*axis]).collect();
         let ty = Type::Prim(prim).array(vec![Dim::Any; axes.len()]);

@@ -107,10 +107,11 @@ impl Simplify {
             });
             let Some((condition, then, value, Atom::Const(zero))) = chosen else { continue };
             let is_inside = |var: Var| then.statements.iter().flat_map(|it| &it.binders).any(|binder| binder.var == var);
-            let all_axes = contribution.dims.len() == space.len()
-                && contribution.dims.iter().zip(&contribution.shifts).all(|(dim, shift)| {
-                    !shift.wraps && space.iter().any(|axis| *dim == SliceDim::Index(Atom::Var(axis.var)))
-                });
+            let all_axes =
+                contribution.dims.len() == space.len()
+                    && contribution.dims.iter().zip(&contribution.shifts).all(|(dim, shift)| {
+                        !shift.wraps && space.iter().any(|axis| *dim == SliceDim::Index(Atom::Var(axis.var)))
+                    });
             if all_axes
                 && *zero == Const::zero(zero.prim())
                 && !matches!(value, Atom::Var(var) if is_inside(*var))
