@@ -1,6 +1,8 @@
+//! Loops with choices, printed for each range, or each outcome, in which there is nothing to choose.
+//!
 //! Loops that read beside their own place, beyond the end of an array from its start on: one loop for each range in which conditions on the
 //! counter do not change. Between the borders there is no choice of a place then, and what is read lies side by side. (Where not the place is chosen, but what to do
-//! with it, a vector unit leaves out elements at no cost.) Ranges are rounded to whole vectors: what is stored by
+//! with it, a vector unit leaves out elements at little cost; if there are many such choices, the inside is a loop of its own.) Ranges are rounded to whole vectors: what is stored by
 //! the vector should not lie across two lines of the cache.
 
 use super::{Printer, constant};
