@@ -314,8 +314,9 @@ impl Lowerer<'_> {
             RangeEnd::UpTo => "..<",
             RangeEnd::DownTo => "..>",
         };
-        message.extend([text(dots), MessagePart::Value(last.clone()), text(" is invalid")]);
-        self.emit(Op::Assert { condition: valid, message }, span);
+        message.extend([text(dots), MessagePart::Value(last.clone())]);
+        let invalid = [message.clone(), vec![text(" is invalid")]].concat();
+        self.emit(Op::Assert { condition: valid, message: invalid }, span);
         // Counted in i64: the distance may not fit the element type.
         let (first64, last64, stride64) =
             (self.as_i64(first.clone(), span), self.as_i64(last, span), self.as_i64(stride.clone(), span));
@@ -335,6 +336,11 @@ impl Lowerer<'_> {
             let padded = self.i64_op(BinaryOp::Sub, padded, sign, span);
             self.prim(PrimOp::Binary(BinaryOp::Quot, Prim::I64), vec![padded, stride64], span)
         };
+        // A distance that does not fit an i64 wraps. Behind this, the count is known to be the length.
+        let args = vec![Atom::i64(0), count.clone()];
+        let fits = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), args, span);
+        message.push(text(" is too long"));
+        self.emit(Op::Assert { condition: fits, message }, span);
         let index = self.index_var("i");
         let body = self.block(|lowerer| {
             let mut position = Atom::Var(index);
