@@ -104,6 +104,9 @@ fn from_words(words: &[String], function: &Function, parameters: &[(String, Valu
                     let message = format!("`{}` has no parameter `{name}`; it has {}", function.name(), known.join(", "));
                     return Err(Error::usage(message));
                 };
+                if slots[at].is_some() {
+                    return Err(Error::usage(format!("there are two values for parameter `{name}` of `{}`", function.name())));
+                }
                 slots[at] = Some(one_value(text, &parameters[at], max_bytes)?);
             }
             None => positional.push(word),

@@ -520,6 +520,7 @@ fn bad_arguments_have_positions() {
     run(&["run", &dot, "dot", "[1]"]).is_wrong_usage("there is no value for parameter `y` (of type []f64) of `dot`");
     run(&["run", &dot, "dot", "[1]", "[2]", "[3]"]).is_wrong_usage("takes 2 values, but 3 were given");
     run(&["run", &dot, "dot", "[1]", "z=[2]"]).is_wrong_usage("`dot` has no parameter `z`; it has x, y");
+    run(&["run", &dot, "dot", "x=[1]", "x=[2]"]).is_wrong_usage("there are two values for parameter `x` of `dot`");
     run(&["run", &dot, "dot", "[1]", "[2i64]"]).fails_with("parameter `y` of `dot` has type [n]f64, but a value of type [1]i64");
     run(&["run", &dot, "dot", "[1]", "[2, 3]"]).fails_with("size");
     run(&["run", &dot, "dto", "[1]"]).fails_with("there is no entry point `dto`");
