@@ -7,7 +7,7 @@ use crate::shapes::Moving;
 use chadwick_core::visit::{free_variables, op_free_variables};
 use chadwick_core::{
     Arm, Atom, BinaryOp, Binder, Block, Const, Constructor, Loop, LoopForm, LoopHints, Op, Prim, PrimOp, Size, SliceDim,
-    Statement, Type, UnaryOp, Var,
+    Statement, Type, Var,
 };
 use chadwick_source::{Name, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -377,7 +377,7 @@ impl Cheap<'_> {
         is_cheap
     }
 
-    /// Of what is to be kept, makes again what is one light operation away from the rest.
+    /// Of what is to be kept, makes again what is one light operation, or a division, away from the rest.
     fn one_step_from(&mut self, saved: &mut Vec<Var>, again: &mut FxHashSet<usize>) {
         let mut last_first: Vec<(usize, Var)> =
             saved.iter().filter_map(|var| Some((*self.definitions.get(var)?, *var))).collect();
@@ -385,7 +385,7 @@ impl Cheap<'_> {
         for (at, var) in last_first {
             let Op::Prim(op, args) = &self.forward[at].op else { continue };
             let at_hand = |atom: &Atom| matches!(atom, Atom::Var(arg) if saved.contains(arg)) || self.atom(atom);
-            let is_light = op.is_light() || matches!(op, PrimOp::Binary(BinaryOp::Div, _) | PrimOp::Unary(UnaryOp::Sqrt, _));
+            let is_light = op.is_light() || matches!(op, PrimOp::Binary(BinaryOp::Div, _));
             if !is_light || !args.iter().all(at_hand) {
                 continue;
             }

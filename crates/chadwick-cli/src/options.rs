@@ -62,7 +62,7 @@ pub enum Command {
     Repl(ReplOptions),
     /// Print the intermediate language (Core)
     #[command(
-        after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after derivatives"
+        after_help = "Example:\n  chadwick core examples/kmeans.fut --entry cost\n  chadwick core examples/kmeans.fut --after derivatives\n  chadwick core examples/logistic_regression.fut --entry loss --grad --after c"
     )]
     Core(CoreOptions),
     /// Show the derivative of an entry point, and what it keeps for the reverse pass
@@ -355,6 +355,12 @@ pub struct CoreOptions {
     /// Print only this entry point and what it uses
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// Print the program that gives value and gradient of the entry point, as `grad` runs it
+    #[arg(long)]
+    pub grad: bool,
+    /// Differentiate only by these parameters [default: all floats]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub wrt: Vec<String>,
     #[command(flatten)]
     pub limits: LimitOptions,
 }
