@@ -25,7 +25,7 @@ impl Context<'_> {
         span: Span,
     ) -> Needs {
         let notes = self.notes.len();
-        let needs = self.needs(forward, dual, bound, given);
+        let needs = self.needs_with(forward, dual, bound, given, true);
         let mut own: FxHashSet<Var> = FxHashSet::default();
         for_each_binder(dual, &mut |var, _| {
             own.insert(var);
@@ -53,7 +53,7 @@ impl Context<'_> {
             return needs;
         }
         self.notes.truncate(notes);
-        self.needs(forward, dual, bound, given)
+        self.needs_with(forward, dual, bound, given, true)
     }
 
     /// The part of an array at a place. The forward part may never come to read it, so a place outside the array is no error.

@@ -41,6 +41,11 @@ pub struct Kept {
 impl Context<'_> {
     /// Which variables bound by `forward` or in `bound` the dual needs. Variables in `given` are at hand in the dual too.
     pub fn needs(&mut self, forward: &[Statement], dual: &Block, bound: &[Var], given: &[Var]) -> Needs {
+        self.needs_with(forward, dual, bound, given, false)
+    }
+
+    /// The same for a dual that runs once, where a division costs no more than to keep its result.
+    pub fn needs_with(&mut self, forward: &[Statement], dual: &Block, bound: &[Var], given: &[Var], divides: bool) -> Needs {
         let mut definitions: FxHashMap<Var, usize> = FxHashMap::default();
         for (at, statement) in forward.iter().enumerate() {
             statement.binders.iter().for_each(|binder| {
@@ -57,6 +62,7 @@ impl Context<'_> {
             given,
             known: FxHashMap::default(),
             makings: &self.makings,
+            divides,
         };
         let mut saved = Vec::new();
         let mut again: FxHashSet<usize> = FxHashSet::default();
@@ -334,6 +340,8 @@ struct Cheap<'a> {
     given: &'a [Var],
     known: FxHashMap<Var, bool>,
     makings: &'a Makings,
+    /// Whether to divide again rather than keep what comes of it.
+    divides: bool,
 }
 
 impl Cheap<'_> {
@@ -382,10 +390,11 @@ impl Cheap<'_> {
         let mut last_first: Vec<(usize, Var)> =
             saved.iter().filter_map(|var| Some((*self.definitions.get(var)?, *var))).collect();
         last_first.sort_unstable_by(|a, b| b.cmp(a));
+        let divides = self.divides;
         for (at, var) in last_first {
             let Op::Prim(op, args) = &self.forward[at].op else { continue };
             let at_hand = |atom: &Atom| matches!(atom, Atom::Var(arg) if saved.contains(arg)) || self.atom(atom);
-            let is_light = op.is_light() || matches!(op, PrimOp::Binary(BinaryOp::Div, _));
+            let is_light = op.is_light() || divides && matches!(op, PrimOp::Binary(BinaryOp::Div, _));
             if !is_light || !args.iter().all(at_hand) {
                 continue;
             }

@@ -267,6 +267,8 @@ fn eval_and_core() {
     run(&["eval", "[1, 2][3]"]).fails_with("<input>:1:1");
     let core = run(&["core", "examples/kmeans.fut", "--entry", "cost"]);
     assert!(core.stdout.contains("entry cost") && !core.stdout.contains("entry gradient"), "{}", core.stdout);
+    let gradient = run(&["core", "examples/kmeans.fut", "--entry", "cost", "--grad", "--after", "derivatives"]);
+    assert!(gradient.stdout.contains("seed") && gradient.stdout.contains("with_acc"), "{}", gradient.stderr);
     let nothing = run(&["core", "examples/kmeans.fut", "--entry", "nothing"]);
     nothing.fails_with("there is no entry point `nothing`");
 }

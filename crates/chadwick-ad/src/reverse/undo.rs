@@ -83,7 +83,11 @@ impl Reverse<'_, '_> {
                     Some(indices) => Op::Index { array: array.clone(), indices },
                     None => Op::Slice { array: array.clone(), dims: dims.clone() },
                 };
-                let made = self.context.block(|context| vec![context.emit_one(op, statement.span)]);
+                // A part that is a view would keep the array from being changed in place.
+                let made = self.context.block(|context| {
+                    let part = context.emit_one(op, statement.span);
+                    vec![if context.type_of(&part).rank() > 0 { context.copied(part, statement.span) } else { part }]
+                });
                 self.undo.overwritten.insert(binder.var, made.results[0].clone());
                 all.extend(made.statements);
             }

@@ -463,22 +463,20 @@ impl Simplify {
     }
 }
 
-/// A build of nothing but a build is one build over both spaces. What little the outer one does, with
-/// places and with numbers that it reads there, is done in the inner one.
+/// A build of nothing but a build is one build over both spaces. What little the outer one does with
+/// places, and to read numbers there, is done in the inner one.
 fn as_one_build(space: &[Axis], body: &Block) -> Option<Op> {
     const AT_MOST: usize = 8;
-    const MOST_NUMBERS: usize = 2;
     let (last, places) = body.statements.split_last()?;
     let Op::Build { space: second, body: innermost, inner } = &last.op else { return None };
     let is_place = |it: &Statement| match &it.op {
         Op::Index { .. } => it.binders.iter().all(|binder| binder.ty.rank() == 0),
-        Op::Prim(op, _) => op.is_light(),
+        Op::Prim(op, _) => op.is_light() && !op.result().is_float(),
         _ => false,
     };
-    let numbers = places.iter().filter(|it| matches!(&it.op, Op::Prim(op, _) if op.result().is_float())).count();
     let gives_all = last.binders.len() == body.results.len()
         && last.binders.iter().zip(&body.results).all(|(binder, result)| *result == Atom::Var(binder.var));
-    if !gives_all || places.len() > AT_MOST || numbers > MOST_NUMBERS || !places.iter().all(is_place) {
+    if !gives_all || places.len() > AT_MOST || !places.iter().all(is_place) {
         return None;
     }
     let made = places.iter().flat_map(|it| &it.binders).map(|binder| binder.var);
