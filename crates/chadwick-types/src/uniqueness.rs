@@ -541,9 +541,14 @@ impl Flow<'_, '_> {
             after.extend(std::mem::take(&mut self.consumed));
         }
         // What a branch consumed has no other name any more: what another branch gives of it is all that is left.
-        let gone = after.keys().copied().collect();
+        let mut gone: BTreeSet<VarId> = after.keys().copied().collect();
         self.consumed = after;
-        result.unwrap_or_else(Aliases::none).without(&gone)
+        let result = result.unwrap_or_else(Aliases::none);
+        // The same holds for names that go back to it: nobody may use them.
+        let is_gone = |id: &VarId| self.vars.get(id).is_some_and(|var| !var.aliases.is_disjoint(&gone));
+        let more: Vec<VarId> = result.every().into_iter().filter(is_gone).collect();
+        gone.extend(more);
+        result.without(&gone)
     }
 
     fn loop_exp(&mut self, parts: &crate::tree::Loop, span: Span) -> Aliases {
