@@ -145,15 +145,7 @@ fn read_parts(block: &mut Block, array: Var, rank: usize, own: &FxHashSet<Var>, 
         if let Some((place, rest)) = place_of(&statement.op, array, rank, own)
             && let Some((_, part)) = parts.iter().find(|(it, _)| *it == place)
         {
-            let index = |dim: &SliceDim| match dim {
-                SliceDim::Index(at) => Some(at.clone()),
-                SliceDim::Range { .. } => None,
-            };
-            statement.op = match rest.iter().map(index).collect::<Option<Vec<Atom>>>() {
-                Some(indices) if indices.is_empty() => Op::Copy(vec![part.clone()]),
-                Some(indices) => Op::Index { array: part.clone(), indices },
-                None => Op::Slice { array: part.clone(), dims: rest },
-            };
+            statement.op = if rest.is_empty() { Op::Copy(vec![part.clone()]) } else { Op::part(part.clone(), rest) };
         }
         let op = std::mem::replace(&mut statement.op, Op::Copy(Vec::new()));
         statement.op = op.map_blocks(&mut |mut block| {

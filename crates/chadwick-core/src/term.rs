@@ -478,6 +478,27 @@ impl From<Const> for Atom {
     }
 }
 
+impl SliceDim {
+    /// The indices of a selection of one element or subarray.
+    pub fn indices(dims: &[SliceDim]) -> Option<Vec<Atom>> {
+        let index = |dim: &SliceDim| match dim {
+            SliceDim::Index(index) => Some(index.clone()),
+            SliceDim::Range { .. } => None,
+        };
+        dims.iter().map(index).collect()
+    }
+}
+
+impl Op {
+    /// Reads a part of an array.
+    pub fn part(array: Atom, dims: Vec<SliceDim>) -> Op {
+        match SliceDim::indices(&dims) {
+            Some(indices) => Op::Index { array, indices },
+            None => Op::Slice { array, dims },
+        }
+    }
+}
+
 impl Atom {
     pub fn as_var(&self) -> Option<Var> {
         match self {

@@ -304,7 +304,6 @@ impl Reverse<'_, '_> {
             initial.push(self.value_or_zero(cotangents, *var, span));
         }
         let undone = self.undone(statement, parts);
-        let is_inner: Vec<bool> = undone.iter().map(|at| self.is_restored(statement.binders[*at].var)).collect();
         initial.extend(undone.iter().map(|at| self.last_state(statement.binders[*at].var)));
         let carry: Vec<Binder> = initial
             .iter()
@@ -396,7 +395,7 @@ impl Reverse<'_, '_> {
             self.add(cotangents, &parts.initial[*at], result.clone(), span);
         }
         let arrays = &results[active_carry.len() + outside.len()..];
-        for ((at, array), _) in undone.iter().zip(arrays).zip(is_inner).filter(|(_, is_inner)| *is_inner) {
+        for (at, array) in undone.iter().zip(arrays).filter(|(at, _)| names.contains(&statement.binders[**at].var)) {
             self.restore(&parts.initial[*at], array.clone());
         }
         forward_statement

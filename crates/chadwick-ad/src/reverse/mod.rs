@@ -323,7 +323,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
         }
         let is_first = !cotangents.contains_key(var);
         let whole = self.value_or_zero(cotangents, *var, span);
-        let value = match indices(dims) {
+        let value = match SliceDim::indices(dims) {
             // Nothing is there yet but zeros.
             _ if is_first => contribution,
             Some(indices) => {
@@ -386,7 +386,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             });
         }
         all.extend(rest.cloned());
-        path.push(match indices(&all) {
+        path.push(match SliceDim::indices(&all) {
             Some(indices) => PathStep::Index(indices),
             None => PathStep::Slice(all),
         });
@@ -513,16 +513,6 @@ impl<'c, 'p> Reverse<'c, 'p> {
             Op::Scatter { .. } | Op::Dim { .. } | Op::Assert { .. } | Op::Accumulate { .. } => statement.clone(),
         }
     }
-}
-
-/// The indices of a selection that selects one element or subarray.
-fn indices(dims: &[SliceDim]) -> Option<Vec<Atom>> {
-    dims.iter()
-        .map(|dim| match dim {
-            SliceDim::Index(index) => Some(index.clone()),
-            SliceDim::Range { .. } => None,
-        })
-        .collect()
 }
 
 fn size_statement(array: Var, axis: usize, var: Var, span: Span) -> Statement {

@@ -146,9 +146,6 @@ impl Reverse<'_, '_> {
 
     /// A part of an array.
     pub(crate) fn part(&mut self, whole: &Atom, dims: &[SliceDim], span: Span) -> Atom {
-        match super::indices(dims) {
-            Some(indices) => self.context.emit_one(Op::Index { array: whole.clone(), indices }, span),
-            None => self.context.emit_one(Op::Slice { array: whole.clone(), dims: dims.to_vec() }, span),
-        }
+        self.context.emit_one(Op::part(whole.clone(), dims.to_vec()), span)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Reverse;
 use chadwick_core::visit::{free_variables, op_free_variables};
-use chadwick_core::{Atom, Block, Element, Loop, Op, SliceDim, Statement, Type, Var};
+use chadwick_core::{Atom, Block, Element, Loop, Op, Statement, Type, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Arrays of loops that are being undone.
@@ -75,14 +75,7 @@ impl Reverse<'_, '_> {
             if let (Op::Update { array, dims, .. }, [binder]) = (&statement.op, statement.binders.as_slice())
                 && self.undo.names.contains(&binder.var)
             {
-                let index = |dim: &SliceDim| match dim {
-                    SliceDim::Index(index) => Some(index.clone()),
-                    SliceDim::Range { .. } => None,
-                };
-                let op = match dims.iter().map(index).collect::<Option<Vec<Atom>>>() {
-                    Some(indices) => Op::Index { array: array.clone(), indices },
-                    None => Op::Slice { array: array.clone(), dims: dims.clone() },
-                };
+                let op = Op::part(array.clone(), dims.clone());
                 // A part that is a view would keep the array from being changed in place.
                 let made = self.context.block(|context| {
                     let part = context.emit_one(op, statement.span);

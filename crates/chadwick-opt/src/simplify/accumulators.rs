@@ -405,9 +405,10 @@ impl Simplify {
         for (mut contribution, places) in inside.contributions.into_iter().zip(places) {
             let ty = self.facts.type_of(&contribution.value)?;
             if has_rows && named(places) < space.len() {
-                rows.push(self.row_of(&contribution, places, space, out)?);
-                inside.statements.push(rows[rows.len() - 1].addition.clone());
-                after.push((contribution, places, rows[rows.len() - 1].whole.clone(), None));
+                let row = self.row_of(&contribution, places, space, out)?;
+                inside.statements.push(row.addition.clone());
+                after.push((contribution, places, row.whole.clone(), None));
+                rows.push(row);
                 continue;
             }
             sizes.push(self.inner_sizes(&contribution, ty.rank()));
@@ -430,10 +431,7 @@ impl Simplify {
                     true => Atom::Var(whole.var),
                     false => self.sum_of(&whole, space, span, out)?,
                 };
-                let range =
-                    |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
-                let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
-                let contribution = Contribution { dims, value, ..contribution };
+                let contribution = Contribution { dims: over_axes(&contribution, places, space), value, ..contribution };
                 match contribution.conditional {
                     true => self.guard(contribution, out)?,
                     false => out.contributions.push(contribution),
@@ -532,21 +530,15 @@ impl Simplify {
                 return None;
             }
             if shift.by != 0 {
-                let moved = self.fresh("", Type::I64);
-                let op = Op::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64), vec![index.clone(), Atom::i64(shift.by)]);
-                out.statements.push(Statement { binders: vec![moved.clone()], op, span });
-                *index = Atom::Var(moved.var);
+                let args = vec![index.clone(), Atom::i64(shift.by)];
+                *index = self.push_prim(&mut out.statements, PrimOp::Binary(BinaryOp::Add, Prim::I64), args, span);
             }
             let conditions = [(CompareOp::LessEqual, Atom::i64(0), index.clone()), (CompareOp::Less, index.clone(), size)];
             for (compare, left, right) in conditions {
-                let condition = self.fresh("", Type::BOOL);
-                let both = self.fresh("", Type::BOOL);
-                let op = Op::Prim(PrimOp::Compare(compare, Prim::I64), vec![left, right]);
-                out.statements.push(Statement { binders: vec![condition.clone()], op, span });
-                let op = PrimOp::Binary(BinaryOp::And, Prim::Bool);
-                let op = Op::Prim(op, vec![is_there, Atom::Var(condition.var)]);
-                out.statements.push(Statement { binders: vec![both.clone()], op, span });
-                is_there = Atom::Var(both.var);
+                let compare = PrimOp::Compare(compare, Prim::I64);
+                let condition = self.push_prim(&mut out.statements, compare, vec![left, right], span);
+                let and = PrimOp::Binary(BinaryOp::And, Prim::Bool);
+                is_there = self.push_prim(&mut out.statements, and, vec![is_there, condition], span);
             }
         }
         let then = Block { statements: vec![accumulate(contribution)], results: Vec::new() };
@@ -605,8 +597,7 @@ impl Simplify {
         let whole = self.fresh("", Type::Prim(prim).array(vec![Dim::Any; outer.len()]));
         let op = Op::Build { space: outer, body, inner: vec![Vec::new()] };
         out.statements.push(Statement { binders: vec![whole.clone()], op, span });
-        let range = |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
-        let dims = contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect();
+        let dims = over_axes(&contribution, places, space);
         let shifts = vec![Shift::default(); contribution.dims.len()];
         out.contributions.push(Contribution { dims, shifts, value: Atom::Var(whole.var), ..contribution });
         Some(())
@@ -745,16 +736,15 @@ fn start_of_sum(prim: Prim, space: &[Axis]) -> Const {
     if space.iter().all(is_some) { Const::negative_zero(prim) } else { Const::zero(prim) }
 }
 
+/// The place of a contribution with all of the axes that it names.
+fn over_axes(contribution: &Contribution, places: &[Option<usize>], space: &[Axis]) -> Vec<SliceDim> {
+    let range = |axis: usize| SliceDim::Range { start: Atom::i64(0), count: space[axis].size.clone(), stride: Atom::i64(1) };
+    contribution.dims.iter().zip(places).map(|(dim, place)| place.map_or(dim.clone(), range)).collect()
+}
+
 fn accumulate(contribution: Contribution) -> Statement {
     let Contribution { handle, dims, value, span, .. } = contribution;
-    let indices: Option<Vec<Atom>> = dims
-        .iter()
-        .map(|dim| match dim {
-            SliceDim::Index(index) => Some(index.clone()),
-            SliceDim::Range { .. } => None,
-        })
-        .collect();
-    let path = match indices {
+    let path = match SliceDim::indices(&dims) {
         Some(indices) if indices.is_empty() => Vec::new(),
         Some(indices) => vec![PathStep::Index(indices)],
         None => vec![PathStep::Slice(dims)],

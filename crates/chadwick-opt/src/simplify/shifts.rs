@@ -317,7 +317,7 @@ impl Simplify {
         Some(result)
     }
 
-    fn push_prim(&mut self, out: &mut Vec<Statement>, op: PrimOp, args: Vec<Atom>, span: Span) -> Atom {
+    pub(super) fn push_prim(&mut self, out: &mut Vec<Statement>, op: PrimOp, args: Vec<Atom>, span: Span) -> Atom {
         let binder = self.fresh("", Type::Prim(op.result()));
         let atom = Atom::Var(binder.var);
         out.push(Statement { binders: vec![binder], op: Op::Prim(op, args), span });

@@ -14,18 +14,6 @@ fn places(dims: &[SliceDim]) -> Vec<Atom> {
     dims.iter().flat_map(of).collect()
 }
 
-/// Reads a part of an array.
-fn part(array: &Atom, dims: &[SliceDim]) -> Op {
-    let index = |dim: &SliceDim| match dim {
-        SliceDim::Index(at) => Some(at.clone()),
-        SliceDim::Range { .. } => None,
-    };
-    match dims.iter().map(index).collect::<Option<Vec<Atom>>>() {
-        Some(indices) => Op::Index { array: array.clone(), indices },
-        None => Op::Slice { array: array.clone(), dims: dims.to_vec() },
-    }
-}
-
 /// The same part of an array, with the numbers from a record, and what else the record has.
 fn restored(dims: &[SliceDim], record: Vec<Atom>) -> Option<(Vec<SliceDim>, Vec<Atom>)> {
     let mut record = record.into_iter();
@@ -63,7 +51,7 @@ impl Bog<'_, '_> {
             Op::Slice { array, dims } => [places(dims), self.zero_values(array, span)].concat(),
             Op::Update { array, dims, .. } => {
                 let is_flat = Context::is_flat(&self.type_of(array));
-                let old = (!is_flat).then(|| self.context.emit_one(part(array, dims), span));
+                let old = (!is_flat).then(|| self.context.emit_one(Op::part(array.clone(), dims.to_vec()), span));
                 places(dims).into_iter().chain(old).collect()
             }
             Op::Reshape { array, .. } => (0..self.type_of(array).rank()).map(|axis| length(self, array, axis)).collect(),
@@ -95,7 +83,7 @@ impl Bog<'_, '_> {
             }
             Op::Update { array, dims, value } => {
                 let (dims, old) = restored(dims, record)?;
-                let new = self.context.emit_one(part(&incoming, &dims), span);
+                let new = self.context.emit_one(Op::part(incoming.clone(), dims.clone()), span);
                 // A part that is a view would keep the array from being changed in place.
                 let new = if self.type_of(&new).rank() > 0 { self.context.copied(new, span) } else { new };
                 let zero = self.context.zero_like(old.first().unwrap_or(&new), span);
