@@ -670,6 +670,23 @@ fn arguments_are_looked_at_before_anything_is_compiled() {
 }
 
 #[test]
+fn a_gradient_compiles_the_gradient_alone() {
+    let scratch = Scratch::new("one_compilation");
+    let file = scratch.file("main.fut", "entry main (x: f64) = x * x");
+    let cache = scratch.path("cache");
+    let output = Command::new(env!("CARGO_BIN_EXE_chadwick"))
+        .args(["grad", &file, "main", "3.0"])
+        .env("CHADWICK_CACHE_DIR", &cache)
+        .output()
+        .expect("the binary runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "value = 9.0f64\ngradient.x = 6.0f64\n");
+    if chadwick::native_code_available().is_ok() {
+        let files = std::fs::read_dir(&cache).expect("a cache").filter_map(|file| Some(file.ok()?.path()));
+        assert_eq!(files.filter(|file| file.extension().is_some_and(|end| end == "so")).count(), 1);
+    }
+}
+
+#[test]
 fn without_a_c_compiler_the_interpreter_runs() {
     let scratch = Scratch::new("no_compiler");
     let file = scratch.file("main.fut", "entry main (x: i32) = x + 1");

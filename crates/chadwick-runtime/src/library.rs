@@ -54,15 +54,22 @@ struct Functions {
 
 type TraceSink = Box<dyn FnMut(&str, &[Value])>;
 
-/// A program in native code, with the memory it runs in.
+/// A program in native code. The C compiler runs when the code is first wanted.
 pub struct NativeProgram {
     program: Rc<Program>,
     generated: Generated,
+    options: Options,
+    cache: Cache,
+    trace: Option<TraceSink>,
+    loaded: Option<Loaded>,
+}
+
+/// Code in memory, with the memory it runs in.
+struct Loaded {
     context: Context,
     functions: Functions,
-    trace: Option<TraceSink>,
     /// Last, so that it goes when nothing of it is used any more.
-    _library: Library,
+    library: Library,
 }
 
 /// What profiled code did.
@@ -159,51 +166,39 @@ unsafe fn bytes_of<'a>(bytes: *const u8, count: i64) -> &'a [u8] {
 }
 
 impl NativeProgram {
-    /// Compiles a program of first-order Core, or takes the code from the cache.
-    pub fn compile(
-        program: Rc<Program>,
-        options: Options,
-        cache: &Cache,
-        source_line: &dyn Fn(Span) -> Option<String>,
-    ) -> Result<NativeProgram, CompilerError> {
-        let config = Config { strict: options.strict, profiled: false, source_line };
-        NativeProgram::compile_observed(program, options, cache, &config, &mut |_, _| {})
+    /// The C text of a program of first-order Core.
+    pub fn generate(program: Rc<Program>, options: Options, cache: Cache, config: &Config<'_>) -> NativeProgram {
+        let generated = chadwick_codegen::generate(&program, config);
+        NativeProgram { program, generated, options, cache, trace: None, loaded: None }
     }
 
-    /// The same, as the configuration says; `observe` hears how long each step takes.
-    pub fn compile_observed(
-        program: Rc<Program>,
-        options: Options,
-        cache: &Cache,
-        config: &Config<'_>,
-        observe: &mut dyn FnMut(&str, Duration),
-    ) -> Result<NativeProgram, CompilerError> {
-        let compiler = Compiler::find()?;
+    /// Compiles and loads the code unless that has been done; `observe` hears how long each step takes.
+    pub fn prepare(&mut self, observe: &mut dyn FnMut(&str, Duration)) -> Result<(), CompilerError> {
+        if self.loaded.is_some() {
+            return Ok(());
+        }
         let started = Instant::now();
-        let generated = chadwick_codegen::generate(&program, config);
-        observe("code generation", started.elapsed());
-        let started = Instant::now();
-        let path = compiler.shared_object(&generated.c, options, cache)?;
+        let path = Compiler::find()?.shared_object(&self.generated.c, self.options, &self.cache)?;
         observe("C compiler", started.elapsed());
         let started = Instant::now();
-        let loaded = NativeProgram::load(program, generated, &path);
-        cache.release(&path);
-        let mut native = loaded?;
-        native.set_threads(options.threads);
+        let loaded = Loaded::new(&path, self.options.threads);
+        self.cache.release(&path);
+        self.loaded = Some(loaded?);
         observe("loading", started.elapsed());
-        Ok(native)
+        Ok(())
     }
 
     /// What code that was compiled to tell it did in all calls so far.
     #[expect(unsafe_code, reason = "asks native code")]
     pub fn profile(&self) -> Option<Profile> {
         let lines = &self.generated.lines;
+        let loaded = self.loaded.as_ref()?;
         // SAFETY: `rts/context.h` defines the function with this type.
         let profile: libloading::Symbol<'_, unsafe extern "C" fn(Context, *mut i64)> =
-            unsafe { self._library.get(b"cw_profile\0") }.ok()?;
+            unsafe { loaded.library.get(b"cw_profile\0") }.ok()?;
         let mut numbers = vec![0i64; lines.len() + 2];
         // SAFETY: the context is open, and there is room for two numbers and one for each line.
-        unsafe { profile(self.context, numbers.as_mut_ptr()) };
+        unsafe { profile(loaded.context, numbers.as_mut_ptr()) };
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
         let times = lines.iter().zip(numbers.iter().skip(2)).skip(1);
         Some(Profile {
@@ -213,8 +208,107 @@ impl NativeProgram {
         })
     }
 
+    /// The C text.
+    pub fn c_text(&self) -> &str {
+        &self.generated.c
+    }
+
+    /// The most bytes that values took up at one time in the last call.
+    #[expect(unsafe_code, reason = "asks native code")]
+    pub fn peak_bytes(&self) -> usize {
+        // SAFETY: the context is open.
+        let peak = self.loaded.as_ref().map(|loaded| unsafe { (loaded.functions.peak)(loaded.context) });
+        peak.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+    }
+
+    /// Where `trace` goes: the tag and the values.
+    pub fn set_trace(&mut self, sink: impl FnMut(&str, &[Value]) + 'static) {
+        self.trace = Some(Box::new(sink));
+    }
+
+    /// Calls an entry point of a prepared program by its number, again and again until `again` says no. The arguments have the types of its
+    /// parameters. It hears how long native code took, without the ways there and back. The results are
+    /// those of the last call.
+    #[expect(unsafe_code, reason = "calls native code")]
+    pub fn call_repeatedly(
+        &mut self,
+        entry: usize,
+        args: &[Argument<'_>],
+        limits: &Limits,
+        again: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<Output>, RuntimeError> {
+        let Some(Loaded { context, functions, .. }) = &self.loaded else { return Err(malformed("code that was not prepared")) };
+        let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
+        if signature.params.len() != args.len() {
+            return Err(malformed("a wrong number of arguments"));
+        }
+        let fits = signature.params.iter().zip(args).all(|(ty, arg)| fits(ty, arg));
+        if !fits {
+            return Err(malformed("an argument that does not have the type of its parameter"));
+        }
+        let raw_args: Vec<RawValue> = args.iter().map(raw).collect();
+        let mut result_shapes: Vec<Vec<i64>> = signature.results.iter().map(|ty| vec![0; ty.rank()]).collect();
+        let mut raw_results: Vec<RawValue> = result_shapes
+            .iter_mut()
+            .map(|shape| RawValue { data: std::ptr::null_mut(), shape: shape.as_mut_ptr(), scalar: 0 })
+            .collect();
+        let mut listener = Listener { sink: self.trace.as_mut(), sites: &self.generated.sites, program: &self.program };
+        let host = RawHost { special, trace: Some(trace), data: std::ptr::from_mut(&mut listener).cast() };
+        let bytes = i64::try_from(limits.max_memory_bytes).unwrap_or(i64::MAX).min(i64::MAX / 4);
+        let depth = limits.max_depth.and_then(|depth| i64::try_from(depth).ok()).unwrap_or(i64::MAX / 4);
+        let nanoseconds = limits.deadline.map_or(-1, |deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
+        });
+        let (context, entry) = (*context, i32::try_from(entry).unwrap_or(-1));
+        let failed = loop {
+            // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native
+            // code does not unwind and keeps no pointer to the arguments.
+            let (failed, taken) =
+                stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
+                    (functions.set_host)(context, &host);
+                    (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
+                    let started = Instant::now();
+                    let failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
+                    (failed, started.elapsed())
+                });
+            if failed != 0 || !again(taken) {
+                break failed;
+            }
+            // SAFETY: nothing of this call is used any more.
+            unsafe { (functions.reset)(context) };
+        };
+        let mut length = 0;
+        // SAFETY: the context is open; what these return lives until the reset below.
+        let (error, stream) = unsafe {
+            let stream = (functions.stream)(context, &mut length);
+            (&*(functions.last_error)(context), bytes_of(stream, length))
+        };
+        let result = match failed {
+            0 => {
+                // SAFETY: the results are complete, and their memory lives until the reset below.
+                unsafe { read_results(&signature.results, &raw_results, &result_shapes, stream, &self.program) }
+            }
+            _ => {
+                let prefix = |count: i32| usize::try_from(count).unwrap_or(0).min(64);
+                let failure = Failure {
+                    code: error.code,
+                    values: &error.values[..prefix(error.values_count)],
+                    sites: &error.sites[..prefix(error.sites_count)],
+                    stream,
+                };
+                Err(failure::explain(&failure, &self.program, &self.generated.sites))
+            }
+        };
+        // SAFETY: nothing of the run is used from here on.
+        unsafe { (functions.reset)(context) };
+        result
+    }
+}
+
+impl Loaded {
     #[expect(unsafe_code, reason = "loads code that we generated")]
-    fn load(program: Rc<Program>, generated: Generated, path: &std::path::Path) -> Result<NativeProgram, CompilerError> {
+    fn new(path: &std::path::Path, threads: usize) -> Result<Loaded, CompilerError> {
         let problem = |error: libloading::Error| CompilerError::Io(format!("{}: {error}", path.display()));
         // SAFETY: the file is what the compiler made of our C text, which has no initialisers.
         let library = unsafe { Library::new(path) }.map_err(problem)?;
@@ -241,122 +335,17 @@ impl NativeProgram {
         if context.is_null() {
             return Err(CompilerError::Io(String::from("no memory for native code")));
         }
-        Ok(NativeProgram { program, generated, context, functions, trace: None, _library: library })
-    }
-
-    /// The C text.
-    pub fn c_text(&self) -> &str {
-        &self.generated.c
-    }
-
-    #[expect(unsafe_code, reason = "stops threads of native code")]
-    fn set_threads(&mut self, threads: usize) {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
             threads => threads,
         };
-        let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         // SAFETY: the context is open, and nothing runs in it.
-        unsafe { (self.functions.set_threads)(self.context, threads) };
-    }
-
-    /// The most bytes that values took up at one time in the last call.
-    #[expect(unsafe_code, reason = "asks native code")]
-    pub fn peak_bytes(&self) -> usize {
-        // SAFETY: the context is open.
-        usize::try_from(unsafe { (self.functions.peak)(self.context) }).unwrap_or(0)
-    }
-
-    /// Where `trace` goes: the tag and the values.
-    pub fn set_trace(&mut self, sink: impl FnMut(&str, &[Value]) + 'static) {
-        self.trace = Some(Box::new(sink));
-    }
-
-    /// Calls an entry point by its number. The arguments have the types of its parameters.
-    pub fn call(&mut self, entry: usize, args: &[Argument<'_>], limits: &Limits) -> Result<Vec<Output>, RuntimeError> {
-        self.call_repeatedly(entry, args, limits, &mut |_| false)
-    }
-
-    /// The same, again and again until `again` says no. It hears how long native code took, without the ways there and back. The results are
-    /// those of the last call.
-    #[expect(unsafe_code, reason = "calls native code")]
-    pub fn call_repeatedly(
-        &mut self,
-        entry: usize,
-        args: &[Argument<'_>],
-        limits: &Limits,
-        again: &mut dyn FnMut(Duration) -> bool,
-    ) -> Result<Vec<Output>, RuntimeError> {
-        let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
-        if signature.params.len() != args.len() {
-            return Err(malformed("a wrong number of arguments"));
-        }
-        let fits = signature.params.iter().zip(args).all(|(ty, arg)| fits(ty, arg));
-        if !fits {
-            return Err(malformed("an argument that does not have the type of its parameter"));
-        }
-        let raw_args: Vec<RawValue> = args.iter().map(raw).collect();
-        let mut result_shapes: Vec<Vec<i64>> = signature.results.iter().map(|ty| vec![0; ty.rank()]).collect();
-        let mut raw_results: Vec<RawValue> = result_shapes
-            .iter_mut()
-            .map(|shape| RawValue { data: std::ptr::null_mut(), shape: shape.as_mut_ptr(), scalar: 0 })
-            .collect();
-        let mut listener = Listener { sink: self.trace.as_mut(), sites: &self.generated.sites, program: &self.program };
-        let host = RawHost { special, trace: Some(trace), data: std::ptr::from_mut(&mut listener).cast() };
-        let bytes = i64::try_from(limits.max_memory_bytes).unwrap_or(i64::MAX).min(i64::MAX / 4);
-        let depth = limits.max_depth.and_then(|depth| i64::try_from(depth).ok()).unwrap_or(i64::MAX / 4);
-        let nanoseconds = limits.deadline.map_or(-1, |deadline| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
-        });
-        let (context, functions) = (self.context, &self.functions);
-        let entry = i32::try_from(entry).unwrap_or(-1);
-        let failed = loop {
-            // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native
-            // code does not unwind and keeps no pointer to the arguments.
-            let (failed, taken) =
-                stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
-                    (functions.set_host)(context, &host);
-                    (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
-                    let started = Instant::now();
-                    let failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
-                    (failed, started.elapsed())
-                });
-            if failed != 0 || !again(taken) {
-                break failed;
-            }
-            // SAFETY: nothing of this call is used any more.
-            unsafe { (functions.reset)(context) };
-        };
-        let mut length = 0;
-        // SAFETY: the context is open; what these return lives until the reset below.
-        let (error, stream) = unsafe {
-            let stream = (self.functions.stream)(context, &mut length);
-            (&*(self.functions.last_error)(context), bytes_of(stream, length))
-        };
-        let result = match failed {
-            0 => {
-                // SAFETY: the results are complete, and their memory lives until the reset below.
-                unsafe { read_results(&signature.results, &raw_results, &result_shapes, stream, &self.program) }
-            }
-            _ => {
-                let prefix = |count: i32| usize::try_from(count).unwrap_or(0).min(64);
-                let failure = Failure {
-                    code: error.code,
-                    values: &error.values[..prefix(error.values_count)],
-                    sites: &error.sites[..prefix(error.sites_count)],
-                    stream,
-                };
-                Err(failure::explain(&failure, &self.program, &self.generated.sites))
-            }
-        };
-        // SAFETY: nothing of the run is used from here on.
-        unsafe { (self.functions.reset)(context) };
-        result
+        unsafe { (functions.set_threads)(context, i32::try_from(threads).unwrap_or(i32::MAX)) };
+        Ok(Loaded { context, functions, library })
     }
 }
 
-impl Drop for NativeProgram {
+impl Drop for Loaded {
     #[expect(unsafe_code, reason = "closes the context")]
     fn drop(&mut self) {
         // SAFETY: the context is open, and nobody uses it after this.

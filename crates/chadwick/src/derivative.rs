@@ -242,6 +242,7 @@ impl Function {
             }
         };
         program.set_limits(self.program.inner.limits.get());
+        program.inner.may_be_interpreted.set(self.program.inner.may_be_interpreted.get());
         Ok(Function { program, entry: 0, wrt: None })
     }
 }
@@ -326,6 +327,14 @@ pub(crate) fn gradient_seed(function: &Function) -> Atom {
 }
 
 impl Gradient {
+    /// Compiles the code now, and not when the gradient is first called.
+    pub fn prepare(&self) -> Result<()> {
+        match self.function.program.is_compiled() {
+            true => self.function.derivative(self.function.wrt_arguments()?, Mode::Vjp)?.program.prepare(),
+            false => self.function.program.prepare(),
+        }
+    }
+
     /// The derivative of the result by each argument in [`Function::wrt_arguments`].
     pub fn call(&self, args: &[Value]) -> Result<Vec<Value>> {
         self.value_and_gradient(args).map(|(_, gradient)| gradient)

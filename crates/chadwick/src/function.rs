@@ -6,7 +6,8 @@ use crate::show;
 use crate::values::{Value, ValueType};
 use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
-use chadwick_runtime::{Argument, Output};
+use chadwick_runtime::{Argument, NativeProgram, Output};
+use std::cell::RefMut;
 use std::time::{Duration, Instant};
 
 /// An entry point of a program.
@@ -89,8 +90,8 @@ impl Function {
     /// ```
     pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<Vec<Value>> {
         let args: Vec<&Value> = args.iter().collect();
-        if self.program.inner.native.is_some() {
-            return self.outputs_to_data(self.call_native(&args, &mut again)?);
+        if let Some(native) = self.native_for(&args)? {
+            return self.outputs_to_data(self.call_native(native, &args, &mut again)?);
         }
         loop {
             let started = Instant::now();
@@ -103,8 +104,8 @@ impl Function {
 
     /// [`Function::call`] with arguments from several places.
     pub(crate) fn call_with(&self, args: &[&Value]) -> Result<Vec<Value>> {
-        match self.program.inner.native {
-            Some(_) => self.outputs_to_data(self.call_native(args, &mut |_| false)?),
+        match self.native_for(args)? {
+            Some(native) => self.outputs_to_data(self.call_native(native, args, &mut |_| false)?),
             None => self.results_to_data(self.call_core(args)?),
         }
     }
@@ -121,13 +122,22 @@ impl Function {
         Ok(results)
     }
 
-    fn call_native(&self, args: &[&Value], again: &mut dyn FnMut(Duration) -> bool) -> Result<Vec<Output>> {
+    /// The native code, if that is what runs the function, ready to be called with these arguments.
+    fn native_for(&self, args: &[&Value]) -> Result<Option<RefMut<'_, NativeProgram>>> {
         self.check_arguments(args)?;
-        let Some(native) = &self.program.inner.native else { return Err(Error::argument("no native code")) };
+        self.program.native()
+    }
+
+    fn call_native(
+        &self,
+        mut native: RefMut<'_, NativeProgram>,
+        args: &[&Value],
+        again: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<Output>> {
         let passed: Option<Vec<Argument<'_>>> = args.iter().map(|arg| arg.as_argument()).collect();
         let passed = passed.ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))?;
         let limits = self.program.inner.limits.get();
-        let result = native.borrow_mut().call_repeatedly(self.entry, &passed, &limits, again);
+        let result = native.call_repeatedly(self.entry, &passed, &limits, again);
         result.map_err(|error| self.program.runtime_error(error))
     }
 
@@ -147,8 +157,8 @@ impl Function {
 
     /// Calls the function and gives the results as the interpreter has them.
     pub(crate) fn call_core(&self, args: &[&Value]) -> Result<Vec<interp::Value>> {
-        if self.program.inner.native.is_some() {
-            let values = self.call_native(args, &mut |_| false)?.into_iter().map(|output| match output {
+        if let Some(native) = self.native_for(args)? {
+            let values = self.call_native(native, args, &mut |_| false)?.into_iter().map(|output| match output {
                 Output::Data(data) => data.into_value(),
                 Output::Value(value) => Some(value),
             });

@@ -10,11 +10,11 @@ pub use chadwick_runtime::Options as NativeOptions;
 use chadwick_runtime::{Cache, Config, NativeProgram};
 use chadwick_source::{Diagnostic, SourceMap, Span};
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A compiled program.
 ///
@@ -49,6 +49,10 @@ pub(crate) struct Inner {
     pub peak: Cell<usize>,
     /// The program in native code, if that is what runs it.
     pub native: Option<RefCell<NativeProgram>>,
+    /// Whether the interpreter may run what the C compiler fails on.
+    pub may_be_interpreted: Cell<bool>,
+    /// What is to be said, where it does.
+    interpreted: OnceCell<Vec<Diagnostic>>,
     backend: Backend,
     /// The program as it runs, if what runs it is found when a function is first wanted.
     ready: OnceCell<Program>,
@@ -101,7 +105,7 @@ impl Choice {
 /// What runs a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// Native code, made when a function is first wanted; the interpreter, with a warning, where there is no C compiler, and for engines that
+    /// Native code, made when a function is first called; the interpreter, with a warning, where there is no C compiler, and for engines that
     /// have no native code.
     #[default]
     Automatic,
@@ -284,9 +288,12 @@ impl Program {
         let native = match backend {
             Backend::Interpreter | Backend::Automatic => None,
             Backend::Native(options) => {
+                native_code_available().map_err(|message| Error::NoNativeCode { message })?;
                 let line = |span: Span| source_line(&map, span);
-                let native = with_deep_stack(|| NativeProgram::compile(Rc::clone(&core), options, &Cache::standard(), &line));
-                Some(RefCell::new(native.map_err(|error| Error::NoNativeCode { message: error.to_string() })?))
+                let config = Config { strict: options.strict, profiled: false, source_line: &line };
+                let program = Rc::clone(&core);
+                let native = with_deep_stack(|| NativeProgram::generate(program, options, Cache::standard(), &config));
+                Some(RefCell::new(native))
             }
         };
         let warnings = self.inner.warnings.clone();
@@ -311,15 +318,44 @@ impl Program {
         if !Choice::for_code(self.inner.engine).engine.has_native_code() {
             return self.with_backend(Backend::Interpreter);
         }
-        let native = native_code_available().map_err(|message| Error::NoNativeCode { message });
-        match native.and_then(|()| self.with_backend(Backend::Native(NativeOptions::default()))) {
+        match self.with_backend(Backend::Native(NativeOptions::default())) {
             Err(Error::NoNativeCode { message }) => {
-                let message = format!("{message}; the interpreter runs the program instead, more slowly");
-                let warning = Diagnostic::warning("W0412", Span::default(), message);
-                Ok(self.with_backend(Backend::Interpreter)?.with_warning(warning))
+                Ok(self.with_backend(Backend::Interpreter)?.with_warning(interpreted_without(&message)))
             }
-            found => found,
+            found => {
+                let program = found?;
+                program.inner.may_be_interpreted.set(true);
+                Ok(program)
+            }
         }
+    }
+
+    /// The native code, ready to be called, if that is what runs the program.
+    pub(crate) fn native(&self) -> Result<Option<RefMut<'_, NativeProgram>>> {
+        let Some(native) = self.inner.native.as_ref().filter(|_| self.inner.interpreted.get().is_none()) else { return Ok(None) };
+        let mut native = native.borrow_mut();
+        match native.prepare(&mut |_, _| {}) {
+            Ok(()) => Ok(Some(native)),
+            Err(error) if self.inner.may_be_interpreted.get() => {
+                let warning = interpreted_without(&error.to_string());
+                self.inner.interpreted.get_or_init(|| [self.inner.warnings.as_slice(), &[warning]].concat());
+                Ok(None)
+            }
+            Err(error) => Err(Error::NoNativeCode { message: error.to_string() }),
+        }
+    }
+
+    /// Compiles native code now, and not when a function is first called.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry square (x: f64) = x * x")?;
+    /// program.prepare()?;
+    /// assert_eq!(program.function("square")?.call(&[3.0.into()])?, [9.0.into()]);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn prepare(&self) -> Result<()> {
+        self.ready()?.native().map(|_| ())
     }
 
     fn with_warning(&self, warning: Diagnostic) -> Program {
@@ -379,8 +415,11 @@ impl Program {
                 .map_err(|diagnostics| Error::compile(diagnostics, Arc::clone(&map)))?;
             let line = |span: Span| source_line(&map, span);
             let config = Config { strict: options.strict, profiled, source_line: &line };
-            NativeProgram::compile_observed(Rc::clone(&core), options, &Cache::none(), &config, observe)
-                .map_err(|error| Error::NoNativeCode { message: error.to_string() })
+            let started = Instant::now();
+            let mut native = NativeProgram::generate(Rc::clone(&core), options, Cache::none(), &config);
+            observe("code generation", started.elapsed());
+            native.prepare(observe).map_err(|error| Error::NoNativeCode { message: error.to_string() })?;
+            Ok(native)
         })?;
         let (warnings, backend) = (self.inner.warnings.clone(), Backend::Native(options));
         let (engine, native) = (self.inner.engine, Some(RefCell::new(native)));
@@ -402,6 +441,7 @@ impl Program {
         let interpreter = RefCell::new(Interpreter::new(Rc::clone(&core), limits));
         let (limits, derivatives) = (Cell::new(limits), RefCell::default());
         let (peak, ready) = (Cell::new(0), OnceCell::new());
+        let (may_be_interpreted, interpreted) = (Cell::new(false), OnceCell::new());
         let inner = Inner {
             map,
             lowered,
@@ -413,6 +453,8 @@ impl Program {
             limits,
             peak,
             native,
+            may_be_interpreted,
+            interpreted,
             backend,
             ready,
             derivatives,
@@ -430,17 +472,18 @@ impl Program {
     }
 
     /// Where the values of `trace` go; each call gets a tag and the values as text.
-    pub fn set_trace(&self, mut sink: impl FnMut(&str, &str) + 'static) {
-        let sink = move |tag: &str, values: &[chadwick_interp::Value]| {
+    pub fn set_trace(&self, sink: impl FnMut(&str, &str) + 'static) {
+        let sink = Rc::new(RefCell::new(sink));
+        let write = move |tag: &str, values: &[chadwick_interp::Value]| {
             let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-            sink(tag, &texts.join(" "));
+            (sink.borrow_mut())(tag, &texts.join(" "));
         };
         // What does not compile has nothing to trace; whoever asks for a function is told.
         let program = self.ready().unwrap_or(self);
-        match &program.inner.native {
-            Some(native) => native.borrow_mut().set_trace(sink),
-            None => program.inner.interpreter.borrow_mut().set_trace(sink),
+        if let Some(native) = &program.inner.native {
+            native.borrow_mut().set_trace(write.clone());
         }
+        program.inner.interpreter.borrow_mut().set_trace(write);
     }
 
     /// The most bytes that values took up at one time in the last call of a function of this program.
@@ -454,7 +497,7 @@ impl Program {
     /// ```
     pub fn peak_memory(&self) -> usize {
         let program = self.as_it_runs();
-        match &program.inner.native {
+        match program.inner.native.as_ref().filter(|_| program.inner.interpreted.get().is_none()) {
             Some(native) => native.borrow().peak_bytes(),
             None => program.inner.peak.get(),
         }
@@ -479,7 +522,8 @@ impl Program {
     }
 
     pub fn warnings(&self) -> &[Diagnostic] {
-        &self.as_it_runs().inner.warnings
+        let inner = &self.as_it_runs().inner;
+        inner.interpreted.get().unwrap_or(&inner.warnings)
     }
 
     pub fn source_map(&self) -> &Arc<SourceMap> {
@@ -568,6 +612,11 @@ pub(crate) fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     const NEEDED: usize = 128 * 1024 * 1024;
     const RESERVED: usize = 512 * 1024 * 1024;
     stacker::maybe_grow(NEEDED, RESERVED, work)
+}
+
+fn interpreted_without(native_code: &str) -> Diagnostic {
+    let message = format!("{native_code}; the interpreter runs the program instead, more slowly");
+    Diagnostic::warning("W0412", Span::default(), message)
 }
 
 /// Whether there is a C compiler; if not, why.

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::{self, Default};
-use crate::commands::{compiled_for, finish, load};
+use crate::commands::{differentiated, finish, load};
 use crate::options::GradOptions;
 use crate::output;
 use crate::results::Results;
@@ -20,13 +20,14 @@ fn grad(options: &GradOptions) -> Result<()> {
     let by = engine.and_then(Engine::from_name).unwrap_or_default();
     let program = load(&options.call.file)?;
     let call = arguments::resolve(&program, &options.call, Default::Tests, options.limits.max_memory)?;
-    let program = compiled_for(&program, Some(&call.entry), by, options.backend.backend(false, engine))?;
+    let program = differentiated(&program.only(&call.entry)?, by, options.backend.backend(false, engine))?;
     let function = program.function(&call.entry)?;
     let function = match options.wrt.is_empty() {
         true => function,
         false => function.wrt(&options.wrt)?,
     };
     let gradient = function.gradient()?;
+    gradient.prepare()?;
     program.set_limits(options.limits.starting_now());
     let (value, parts) = gradient.value_and_gradient(&call.arguments)?;
     let names = gradient.names()?;

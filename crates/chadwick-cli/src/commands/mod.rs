@@ -31,8 +31,15 @@ fn load(path: &Path) -> Result<Program, Error> {
     Ok(program)
 }
 
-/// The program with derivatives by an engine, on a back end; what is to be said about that goes to standard error.
+/// The program with derivatives by an engine, ready to run on a back end; what is to be said about that goes to standard error.
 pub fn compiled(program: &Program, engine: Engine, backend: Backend) -> Result<Program, Error> {
+    let compiled = differentiated(program, engine, backend)?;
+    compiled.prepare()?;
+    Ok(compiled)
+}
+
+/// The same, with native code made when it is first called.
+fn differentiated(program: &Program, engine: Engine, backend: Backend) -> Result<Program, Error> {
     let known = program.warnings().len();
     let compiled = program.compiled(engine, backend)?;
     let style = style(Paint::stderr());

@@ -76,6 +76,7 @@ impl Modules {
         let text = loader.load(&path).map_err(|problem| format!("{}: {problem}", unknown()))?;
         let program = Program::compile(&path, &text, loader).map_err(|error| error.to_string())?;
         let program = program.with_backend(Backend::Native(self.native)).map_err(|error| error.to_string())?;
+        program.prepare().map_err(|error| error.to_string())?;
         let names: Vec<String> = program.entry_points().into_iter().map(|entry| entry.name).collect();
         let function = |name: &str| names.iter().any(|known| known == name).then(|| program.function(name).ok()).flatten();
         let prepare = function("prepare");

@@ -26,12 +26,17 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
         return whole(Status::Skipped(reason));
     }
     let load = || Program::compile(path, &source, &chadwick::compile::FileLoader);
+    let ready = |program: Program| {
+        let program = program.compiled(config.engine, config.backend)?;
+        program.prepare()?;
+        Ok(program)
+    };
     let compile = || {
         let program = load()?;
         match config.backend {
             // Nothing of it can be run.
             Backend::Native(_) if program.entry_points().is_empty() => Ok(program),
-            backend => program.compiled(config.engine, backend),
+            _ => ready(program),
         }
     };
     match panics::caught(compile) {
@@ -46,7 +51,7 @@ pub fn run_file(path: &Path, config: &Config, progress: &dyn Fn()) -> Vec<Outcom
                 (Some(pattern), Err(error)) => whole(expected_error(pattern, &compile_messages(&error), &error)),
                 (None, Err(error)) if error.is_refusal() => {
                     // The engine may take other entry points.
-                    let alone = |entry: &str| load()?.only(entry)?.compiled(config.engine, config.backend);
+                    let alone = |entry: &str| ready(load()?.only(entry)?);
                     let outcomes = run_cases(path, &source, &alone, &spec, config, progress);
                     if outcomes.is_empty() { whole(refused(&error)) } else { outcomes }
                 }
