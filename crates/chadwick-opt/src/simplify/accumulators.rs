@@ -22,6 +22,8 @@ pub(super) struct Contribution {
     pub shifts: Vec<Shift>,
     /// Whether it is made under a condition, outside of which its place may not exist.
     pub conditional: bool,
+    /// Sizes of loops that it was made in. Unless all of them are positive there is nothing to add, and its place may not exist.
+    pub sizes_around: Vec<Atom>,
     pub value: Atom,
     pub span: Span,
 }
@@ -46,6 +48,8 @@ struct Scope {
     sums: Vec<Atom>,
     /// What goes to all of an accumulator but is made from what is accumulated here: which one, and where it stands.
     late: Vec<(usize, usize)>,
+    /// Whether loops of these sizes run at all.
+    conditions: Vec<(Vec<Atom>, Atom)>,
     changed: bool,
 }
 
@@ -90,6 +94,7 @@ impl Simplify {
             kept: Vec::new(),
             kept_vars: FxHashSet::default(),
             late: Vec::new(),
+            conditions: Vec::new(),
             changed: false,
         };
         for statement in body.statements {
@@ -116,7 +121,7 @@ impl Simplify {
     fn contribute(&mut self, contribution: Contribution, scope: &mut Scope) {
         let at = scope.handles.iter().position(|handle| handle.var == contribution.handle);
         let depends = matches!(contribution.value, Atom::Var(var) if scope.kept_vars.contains(&var));
-        let (Some(at), is_whole) = (at, self.is_whole(&contribution)) else { return scope.keep(accumulate(contribution)) };
+        let (Some(at), is_whole) = (at, self.is_whole(&contribution)) else { return self.keep_addition(contribution, scope) };
         let sum = match (depends, is_whole) {
             (false, true) => {
                 let (sum, value) = (scope.sums[at].clone(), contribution.value.clone());
@@ -134,8 +139,47 @@ impl Simplify {
                 scope.changed = true;
                 scope.sums[at] = sum;
             }
-            None => scope.keep(accumulate(contribution)),
+            None if is_whole => scope.keep(accumulate(contribution)),
+            None => self.keep_addition(contribution, scope),
         }
+    }
+
+    /// Adds in the scope, if the loops that it was made in run at all.
+    fn keep_addition(&mut self, contribution: Contribution, scope: &mut Scope) {
+        if contribution.sizes_around.is_empty() {
+            return scope.keep(accumulate(contribution));
+        }
+        let span = contribution.span;
+        let condition = match scope.conditions.iter().find(|(sizes, _)| *sizes == contribution.sizes_around) {
+            Some((_, condition)) => condition.clone(),
+            None => {
+                let sizes = contribution.sizes_around.clone();
+                let condition = self.are_positive(&sizes, span, scope);
+                scope.conditions.push((sizes, condition.clone()));
+                condition
+            }
+        };
+        let addition = accumulate(contribution);
+        match scope.kept.last_mut().map(|statement| &mut statement.op) {
+            Some(Op::If { condition: last, then, .. }) if *last == condition => then.statements.push(addition),
+            _ => {
+                let then = Block { statements: vec![addition], results: Vec::new() };
+                let op = Op::If { condition, then, otherwise: Block::default() };
+                scope.keep(Statement { binders: Vec::new(), op, span });
+            }
+        }
+    }
+
+    fn are_positive(&mut self, sizes: &[Atom], span: Span, scope: &mut Scope) -> Atom {
+        let mut statements = Vec::new();
+        let mut all = Atom::bool(true);
+        for size in sizes {
+            let compare = PrimOp::Compare(CompareOp::Less, Prim::I64);
+            let is_positive = self.push_prim(&mut statements, compare, vec![Atom::i64(0), size.clone()], span);
+            all = self.push_prim(&mut statements, PrimOp::Binary(BinaryOp::And, Prim::Bool), vec![all, is_positive], span);
+        }
+        statements.into_iter().for_each(|statement| scope.place(statement));
+        all
     }
 
     /// What is left of a scope whose body gives these results.
@@ -211,7 +255,8 @@ impl Simplify {
                 };
                 let shifts = vec![Shift::default(); dims.len()];
                 let (value, span) = (value.clone(), statement.span);
-                let contribution = Contribution { handle: *handle, dims, shifts, conditional: false, value, span };
+                let contribution =
+                    Contribution { handle: *handle, dims, shifts, conditional: false, sizes_around: Vec::new(), value, span };
                 out.contributions.push(contribution);
                 Some(())
             }
@@ -309,6 +354,12 @@ impl Simplify {
         local.extend(inside.statements.iter().flat_map(|statement| &statement.binders).map(|binder| binder.var));
         let places: Vec<Vec<Option<usize>>> =
             inside.contributions.iter().map(|contribution| self.axes_of(contribution, space, &local)).collect::<Option<_>>()?;
+        for (contribution, places) in inside.contributions.iter_mut().zip(&places) {
+            if !self.is_there(contribution, places) {
+                let sizes = space.iter().map(|axis| self.facts.resolve(&axis.size)).filter(|size| !is_positive(size));
+                contribution.sizes_around.extend(sizes);
+            }
+        }
         let missing = |places: &[Option<usize>]| space.len() - places.iter().flatten().count();
         let is_number =
             |contribution: &Contribution| self.facts.type_of(&contribution.value).is_some_and(|ty| ty.as_prim().is_some());
@@ -355,6 +406,9 @@ impl Simplify {
     /// For each dimension of a contribution, the axis that runs over it; `None` if it changes in another way.
     fn axes_of(&self, contribution: &Contribution, space: &[Axis], local: &FxHashSet<Var>) -> Option<Vec<Option<usize>>> {
         let is_local = |atom: &Atom| matches!(atom, Atom::Var(var) if local.contains(var));
+        if contribution.sizes_around.iter().any(is_local) {
+            return None;
+        }
         let mut places = Vec::new();
         for (position, dim) in contribution.dims.iter().enumerate() {
             let place = match dim {
@@ -380,6 +434,20 @@ impl Simplify {
             places.push(place);
         }
         Some(places)
+    }
+
+    /// Whether what a loop adds at its own indices and at others goes to places that exist, even if the loop does not run.
+    fn is_there(&self, contribution: &Contribution, places: &[Option<usize>]) -> bool {
+        contribution.dims.iter().enumerate().all(|(position, dim)| match dim {
+            _ if places[position].is_some() => true,
+            SliceDim::Index(index) => {
+                let size = self.facts.size(contribution.handle, position);
+                contribution.shifts[position] == Shift::default()
+                    && self.facts.is_ordered(&Atom::i64(0), index, false)
+                    && size.is_some_and(|size| self.facts.is_ordered(index, &size, true))
+            }
+            SliceDim::Range { .. } => self.is_all_of(contribution, position),
+        })
     }
 
     /// What names every axis becomes a result of the build, and is added afterwards. What goes to one place is one more, whose sum is added. Where
@@ -620,14 +688,19 @@ impl Simplify {
 
     /// Whether the contribution goes to all of the accumulator.
     fn is_whole(&self, contribution: &Contribution) -> bool {
-        contribution.dims.iter().enumerate().all(|(position, dim)| match dim {
+        (0..contribution.dims.len()).all(|position| self.is_all_of(contribution, position))
+    }
+
+    /// Whether the contribution goes to all of a dimension.
+    fn is_all_of(&self, contribution: &Contribution, position: usize) -> bool {
+        match &contribution.dims[position] {
             SliceDim::Range { start, count, stride } => {
                 *start == Atom::i64(0)
                     && *stride == Atom::i64(1)
                     && self.facts.size(contribution.handle, position).is_some_and(|size| size == self.facts.resolve(count))
             }
             SliceDim::Index(_) => false,
-        })
+        }
     }
 
     /// The sum of an accumulator's value so far and a contribution.
@@ -730,10 +803,13 @@ pub(super) struct Lifted {
     pub guarded: Vec<Statement>,
 }
 
+fn is_positive(size: &Atom) -> bool {
+    matches!(size, Atom::Const(Const::I64(1..)))
+}
+
 /// What a sum of cotangents starts from. For floats −0 is what changes no other number; it must not be the sum itself.
 fn start_of_sum(prim: Prim, space: &[Axis]) -> Const {
-    let is_some = |axis: &Axis| matches!(axis.size, Atom::Const(Const::I64(1..)));
-    if space.iter().all(is_some) { Const::negative_zero(prim) } else { Const::zero(prim) }
+    if space.iter().all(|axis| is_positive(&axis.size)) { Const::negative_zero(prim) } else { Const::zero(prim) }
 }
 
 /// The place of a contribution with all of the axes that it names.

@@ -310,8 +310,8 @@ impl Simplify {
         let body = Block { statements, results: vec![result] };
         let moved = self.fresh("", whole.ty.clone());
         let shifts = vec![Shift::default(); dims.len()];
-        let result =
-            Contribution { handle: contribution.handle, dims, shifts, conditional: false, value: Atom::Var(moved.var), span };
+        let (handle, value) = (contribution.handle, Atom::Var(moved.var));
+        let result = Contribution { handle, dims, shifts, conditional: false, sizes_around: Vec::new(), value, span };
         let op = Op::Build { space: axes, body, inner: vec![Vec::new()] };
         out.statements.push(Statement { binders: vec![moved], op, span });
         Some(result)
