@@ -116,7 +116,7 @@ static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_el
 
 /* The same for a loop whose iterations go side by side: every chunk has some of them. */
 static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
-  int64_t most = length / 8;
+  int64_t most = length / 16;
   return chunks <= most ? chunks : (int32_t)cw_even_chunks(most);
 }
 

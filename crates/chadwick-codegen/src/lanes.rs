@@ -20,6 +20,8 @@ pub(crate) enum Part<'b> {
         mark: &'b Mark,
         parts: Vec<Part<'b>>,
     },
+    /// A look at the clock.
+    Tick(&'b Stm),
     /// Memory for an array that lives no longer than an iteration.
     Memory(&'b Stm),
     /// What ends its life.
@@ -44,6 +46,8 @@ pub(crate) struct Addition<'b> {
     pub summand: &'b Exp,
     /// Whether it is the same place for all iterations.
     pub is_common: bool,
+    /// Whether neighbouring iterations have neighbouring places.
+    pub is_beside: bool,
     /// Whether it can as well be added later.
     pub can_wait: bool,
 }
@@ -55,6 +59,17 @@ pub(crate) struct Body<'b> {
     pub common: Vec<(Local, &'b Stm)>,
     /// Arrays that live no longer than an iteration.
     pub memory: FxHashSet<Local>,
+    /// Whether there are loops in loops, or loops that add to places, and what they read and change lies side by side for neighbouring iterations; or a
+    /// sum over columns.
+    pub works_beside: bool,
+}
+
+/// How far from each other neighbouring iterations read or change an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stride {
+    Zero,
+    One,
+    Other,
 }
 
 /// What is known of a function of the program.
@@ -69,6 +84,8 @@ pub(crate) struct Known<'a> {
 
 /// What parts are told from one another by.
 struct Locals<'a> {
+    /// The index of the loop.
+    row: Local,
     /// What an iteration has for itself.
     own: FxHashSet<Local>,
     /// Of that, places beside the iteration's own.
@@ -130,18 +147,103 @@ impl<'b> Body<'b> {
                 assigned.insert(local);
             });
         });
-        let mut result = Body { parts: Vec::new(), common: Vec::new(), memory: FxHashSet::default() };
+        let mut result = Body { parts: Vec::new(), common: Vec::new(), memory: FxHashSet::default(), works_beside: false };
         let (own, places) = (FxHashSet::from_iter([index]), FxHashSet::from_iter([index]));
-        let mut locals = Locals { own, places, assigned, known };
+        let mut locals = Locals { row: index, own, places, assigned, known };
         result.learn(body, &mut locals);
         result.parts = result.block(body, &locals, true)?;
+        let is_loop = |part: &&Part<'_>| matches!(part, Part::Loop { .. });
+        result.works_beside = match result.parts.iter().filter(is_loop).collect::<Vec<_>>().as_slice() {
+            [only] if result.reads_columns(only, &locals) => true,
+            loops => loops.iter().any(|part| is_nest(part)) && loops.iter().all(|part| result.is_beside(part, &locals)),
+        };
         Some(result)
+    }
+
+    /// Whether a loop reads and changes nothing but what lies side by side for neighbouring iterations, or is the same for all.
+    fn is_beside(&self, part: &Part<'b>, locals: &Locals<'_>) -> bool {
+        let Part::Loop { parts, .. } = part else { return true };
+        let mut all = true;
+        let is_private = |data: &Exp| matches!(data, Exp::Local(data) if self.memory.contains(data));
+        let is_near = |data: &Exp, at: &Exp| {
+            is_private(data) || !mentions_any(data, &locals.own) && self.stride(at, locals) != Stride::Other
+        };
+        for_each_straight(parts, &mut |part| match part {
+            Part::Straight(stms) => {
+                for stm in stms {
+                    for_each_stm(std::slice::from_ref(stm), &mut |stm| {
+                        for_each_exp(stm, &mut |exp| for_each_load(exp, &mut |data, at| all &= is_near(data, at)));
+                        if let Stm::Store { data, at, .. } = stm {
+                            all &= is_near(data, at);
+                        }
+                    });
+                }
+            }
+            Part::Addition(addition) => {
+                for_each_load(addition.summand, &mut |data, at| all &= is_near(data, at));
+                all &= addition.is_common || addition.is_beside;
+            }
+            _ => {}
+        });
+        all
+    }
+
+    /// Whether a sum reads what lies side by side for neighbouring iterations, and nothing else that depends on the iteration.
+    fn reads_columns(&self, part: &Part<'b>, locals: &Locals<'_>) -> bool {
+        let Part::Loop { mark: Mark::Reduction(_), parts, .. } = part else { return false };
+        let [Part::Straight(stms)] = parts.as_slice() else { return false };
+        let (mut some, mut all) = (false, true);
+        for stm in stms {
+            for_each_exp(stm, &mut |exp| {
+                for_each_load(exp, &mut |data, at| match self.stride(at, locals) {
+                    _ if mentions_any(data, &locals.own) => all = false,
+                    Stride::Zero => {}
+                    Stride::One => some = true,
+                    Stride::Other => all = false,
+                })
+            });
+        }
+        some && all
+    }
+
+    /// How far apart a place is for neighbouring iterations.
+    fn stride(&self, at: &Exp, locals: &Locals<'_>) -> Stride {
+        let both = |a: &Exp, b: &Exp| (self.stride(a, locals), self.stride(b, locals));
+        let sum = |strides: (Stride, Stride)| match strides {
+            (Stride::Zero, other) | (other, Stride::Zero) => other,
+            _ => Stride::Other,
+        };
+        match at {
+            Exp::Const(_) => Stride::Zero,
+            Exp::Local(local) if *local == locals.row => Stride::One,
+            Exp::Local(local) => match self.common.iter().find(|(known, _)| known == local) {
+                Some((_, Stm::Let(_, exp))) => self.stride(exp, locals),
+                _ if locals.own.contains(local) => Stride::Other,
+                _ => Stride::Zero,
+            },
+            Exp::Add(a, b) => sum(both(a, b)),
+            Exp::Sub(a, b) if self.stride(b, locals) == Stride::Zero => self.stride(a, locals),
+            Exp::Prim(PrimOp::Binary(BinaryOp::Add, Prim::I64), args) if args.len() == 2 => sum(both(&args[0], &args[1])),
+            Exp::Prim(PrimOp::Binary(BinaryOp::Sub, Prim::I64), args) if args.len() == 2 => match both(&args[0], &args[1]) {
+                (stride, Stride::Zero) => stride,
+                _ => Stride::Other,
+            },
+            exp => {
+                let mut all = Stride::Zero;
+                exp.for_each_child(&mut |child| {
+                    if self.stride(child, locals) != Stride::Zero {
+                        all = Stride::Other;
+                    }
+                });
+                all
+            }
+        }
     }
 
     /// Notes what a body makes for each iteration, and what for all of them.
     fn learn(&mut self, body: &'b [Stm], locals: &mut Locals<'_>) {
         for stm in body {
-            let Locals { own, places, assigned, known } = locals;
+            let Locals { own, places, assigned, known, .. } = locals;
             match stm {
                 Stm::Let(local, exp) => {
                     let is_place = !assigned.contains(local) && known.locals[local.0 as usize].ty == Ty::Prim(Prim::I64);
@@ -191,7 +293,15 @@ impl<'b> Body<'b> {
             if let Some((place, prim, summand)) = addition(stm).or_else(|| locals.addition_to_sum(stm)) {
                 let is_common = !mentions_any(place, &locals.own);
                 let changes = mentions_any(summand, &locals.assigned);
-                additions.push(Part::Addition(Addition { stm, place, prim, summand, is_common, can_wait: !changes }));
+                let is_beside = match place {
+                    Exp::Deref(pointer) => match &**pointer {
+                        Exp::At(data, at) => !mentions_any(data, &locals.own) && self.stride(at, locals) == Stride::One,
+                        _ => false,
+                    },
+                    _ => false,
+                };
+                let can_wait = !changes;
+                additions.push(Part::Addition(Addition { stm, place, prim, summand, is_common, is_beside, can_wait }));
                 if changes {
                     end(&mut parts, &mut straight, &mut additions);
                 }
@@ -219,6 +329,7 @@ impl<'b> Body<'b> {
                     Part::Memory(stm)
                 }
                 Stm::Release(..) if outermost => Part::End(stm),
+                Stm::Tick(_) => Part::Tick(stm),
                 _ => return None,
             };
             end(&mut parts, &mut straight, &mut additions);
@@ -279,9 +390,24 @@ pub(crate) fn for_each_straight<'p, 'b>(parts: &'p [Part<'b>], visit: &mut dyn F
         match part {
             Part::Straight(_) | Part::Addition(_) | Part::Function(_) => visit(part),
             Part::Loop { parts, .. } => for_each_straight(parts, visit),
-            Part::Memory(_) | Part::End(_) => {}
+            Part::Memory(_) | Part::End(_) | Part::Tick(_) => {}
         }
     }
+}
+
+/// Whether a part is a loop with another one inside, or one that adds to places.
+fn is_nest(part: &Part<'_>) -> bool {
+    match part {
+        Part::Loop { parts, .. } => parts.iter().any(|part| matches!(part, Part::Loop { .. } | Part::Addition(_))),
+        _ => false,
+    }
+}
+
+fn for_each_load<'e>(exp: &'e Exp, visit: &mut dyn FnMut(&'e Exp, &'e Exp)) {
+    if let Exp::Load(data, at) | Exp::At(data, at) = exp {
+        visit(data, at);
+    }
+    exp.for_each_child(&mut |child| for_each_load(child, visit));
 }
 
 /// Whether an array is only read and written element by element.

@@ -123,6 +123,8 @@ impl Chunker<'_> {
                             site,
                         }))
                     }
+                    // What goes side by side stays in one piece.
+                    None if matches!(mark, Mark::Lanes(_)) => Stm::For { index, bound, body, mark, independent },
                     None => Stm::For { index, bound, body: self.block(body, true, site), mark, independent },
                 }
             }

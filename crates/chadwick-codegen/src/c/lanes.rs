@@ -27,7 +27,9 @@ struct Group<'g, 'b> {
 impl Printer<'_> {
     pub(super) fn lanes(&mut self, index: Local, from: &str, to: &str, stms: &[Stm], lanes: &Lanes) {
         let known = Known { locals: &self.function.locals, sums: &self.function.sums, strict: self.strict };
-        let Some(body) = Body::of(index, stms, known) else { return };
+        let Some(body) = Body::of(index, stms, known) else {
+            return self.whole_loop(index, from, to, stms, &Mark::Sequential);
+        };
         let shared = body.crossing();
         let (pointers, shared): (Vec<Local>, Vec<Local>) =
             shared.into_iter().partition(|local| !self.function.locals[local.0 as usize].ty.has_lanes());
@@ -143,7 +145,8 @@ impl Printer<'_> {
             Part::Addition(addition) if addition.is_common => self.sum_of_lanes(group, addition),
             Part::Addition(addition) => {
                 let stms = group.with_again(&[addition.stm]);
-                self.group(group, &stms, &Behind::InOrder);
+                let how = if addition.is_beside { Behind::AtOnce(Vec::new()) } else { Behind::InOrder };
+                self.group(group, &stms, &how);
             }
             Part::Memory(Stm::Alloc { owner, data, elem, dims, zeroed, site }) => {
                 let dims: Vec<Exp> = dims.iter().cloned().chain([Exp::i64(group.lanes as i64)]).collect();
@@ -152,7 +155,7 @@ impl Printer<'_> {
             Part::Memory(Stm::Room { data, elem, count }) => {
                 self.stm(&Stm::Room { data: *data, elem: *elem, count: count * group.lanes as i64 });
             }
-            Part::Memory(stm) | Part::End(stm) => self.stm(stm),
+            Part::Memory(stm) | Part::End(stm) | Part::Tick(stm) => self.stm(stm),
         }
     }
 

@@ -608,7 +608,7 @@ impl Printer<'_> {
         }
     }
 
-    fn whole_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
+    pub(super) fn whole_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         match mark {
             Mark::Sequential => {}
             Mark::Independent => self.line("#pragma GCC ivdep"),

@@ -208,10 +208,8 @@ impl<'p> Emitter<'_, 'p> {
         let is_function = |part: &Part<'_>| matches!(part, Part::Function(_));
         let sums = match found.parts.iter().filter(is_loop).collect::<Vec<_>>().as_slice() {
             [] if !found.parts.iter().any(is_function) => return None,
-            [Part::Loop { counter, mark: Mark::Reduction(_), parts, .. }] => match parts.as_slice() {
-                [Part::Straight(within)] if reads_columns(within, index, *counter) => true,
-                _ => return None,
-            },
+            [_, ..] if found.works_beside => true,
+            [Part::Loop { mark: Mark::Reduction(_), .. }] => return None,
             _ => false,
         };
         // Sums that read along their rows are vectors themselves; what has an order is only worth it for sums.
@@ -278,6 +276,7 @@ impl SideBySide<'_, '_, '_> {
             }
             Part::Memory(Stm::Room { data, .. }) => is_used_by_element(self.body, *data),
             Part::Memory(_) => false,
+            Part::Tick(_) => true,
             Part::End(stm) => {
                 let is_owner = |wanted: Local| {
                     let owns = |stm: &Stm| matches!(stm, Stm::Alloc { owner, .. } if *owner == wanted);
@@ -326,27 +325,6 @@ fn hands_on(part: &Part<'_>) -> bool {
         }
     });
     !assigned.is_subset(&own)
-}
-
-/// Whether what a body reads that depends on the row lies side by side for rows that do: it is read at the row and something that does not
-/// depend on it.
-fn reads_columns(body: &[&Stm], row: Local, column: Local) -> bool {
-    let mentions = |exp: &Exp, wanted: Local| {
-        let mut found = false;
-        exp.for_each_local(&mut |local| found |= local == wanted);
-        found
-    };
-    let (mut some, mut all) = (false, true);
-    for stm in body {
-        let Stm::Let(_, Exp::Load(_, at)) = stm else { continue };
-        if mentions(at, row) {
-            let beside = |exp: &Exp| !mentions(exp, row) && mentions(exp, column);
-            some = true;
-            all &=
-                matches!(&**at, Exp::Add(a, b) if (**a == Exp::Local(row) && beside(b)) || (**b == Exp::Local(row) && beside(a)));
-        }
-    }
-    some && all
 }
 
 /// Whether what stands behind the one assignment of a total knows nothing of what stands in front of it but the total, and both do nothing
