@@ -370,7 +370,7 @@ fn bound_in(statement: &Statement) -> FxHashSet<Var> {
 }
 
 /// Whether something inside adds to an accumulator, checks or traces.
-fn has_effects(op: &Op) -> bool {
+pub(crate) fn has_effects(op: &Op) -> bool {
     match op {
         Op::Accumulate { .. } | Op::Assert { .. } | Op::Trace { .. } | Op::Call { .. } | Op::Log { .. } => true,
         op => op.scopes().iter().any(|scope| scope.block.statements.iter().any(|it| has_effects(&it.op))),

@@ -17,6 +17,7 @@ mod row_order;
 mod simplify;
 mod unroll;
 mod unswitch;
+mod windows;
 
 pub use choices::choose_elements;
 pub use dead::remove_dead;
@@ -32,6 +33,7 @@ pub use row_order::row_order;
 pub use simplify::{Hints, simplify};
 pub use unroll::unroll;
 pub use unswitch::unswitch;
+pub use windows::windows;
 
 use chadwick_core::{Block, Program};
 
@@ -57,6 +59,7 @@ pub const FINISH: &[Pass] = &[
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
     Pass { name: "fuse", run: fuse },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
+    Pass { name: "windows", run: windows },
     // Once for sums inside the scopes of accumulators, once for what remains when those are gone.
     Pass { name: "distribute", run: distribute },
     Pass { name: "simplify", run: |program| tidy(program, Hints::Drop) },
