@@ -133,7 +133,11 @@ impl Simplify {
             }
             Some(Op::Update { array: before, dims, .. }) if is_elsewhere(dims, &indices) => {
                 let before = self.facts.resolve(before);
-                self.index(before, indices)
+                // A number that is known. To read the array as it was would be to copy it for the change.
+                match self.index(before, indices.clone()) {
+                    Step::Atoms(found) => Step::Atoms(found),
+                    _ => Step::Op(Op::Index { array, indices }),
+                }
             }
             Some(Op::Update { dims, value, .. }) => {
                 let same = dims.len() == indices.len()
