@@ -124,6 +124,35 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     }                                                                                                                          \
   }                                                                                                                            \
                                                                                                                                \
+  /* c = a b for few rows or few columns, where rows of a and columns of b lie side by side: four sums at a time. */           \
+  static void cw_dots_##name(int64_t n, int64_t k, int64_t m, const T *a, int64_t a_row, const T *b, int64_t b_column,         \
+                             T *restrict c, int64_t c_row, bool add) {                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                                                          \
+      const T *x = a + i * a_row;                                                                                              \
+      T *restrict row = c + i * c_row;                                                                                         \
+      int64_t j = 0;                                                                                                           \
+      for (; j + 4 <= k; j += 4) {                                                                                             \
+        const T *p = b + j * b_column, *q = p + b_column, *r = q + b_column, *s = r + b_column;                                \
+        T p_sum = 0, q_sum = 0, r_sum = 0, s_sum = 0;                                                                          \
+        _Pragma("omp simd reduction(+:p_sum, q_sum, r_sum, s_sum)") for (int64_t l = 0; l < m; l++) {                          \
+          p_sum += x[l] * p[l];                                                                                                \
+          q_sum += x[l] * q[l];                                                                                                \
+          r_sum += x[l] * r[l];                                                                                                \
+          s_sum += x[l] * s[l];                                                                                                \
+        }                                                                                                                      \
+        row[j] = p_sum + (add ? row[j] : 0);                                                                                   \
+        row[j + 1] = q_sum + (add ? row[j + 1] : 0);                                                                           \
+        row[j + 2] = r_sum + (add ? row[j + 2] : 0);                                                                           \
+        row[j + 3] = s_sum + (add ? row[j + 3] : 0);                                                                           \
+      }                                                                                                                        \
+      for (; j < k; j++) {                                                                                                     \
+        const T *p = b + j * b_column;                                                                                         \
+        T sum = 0;                                                                                                             \
+        _Pragma("omp simd reduction(+:sum)") for (int64_t l = 0; l < m; l++) sum += x[l] * p[l];                               \
+        row[j] = sum + (add ? row[j] : 0);                                                                                     \
+      }                                                                                                                        \
+    }                                                                                                                          \
+  }                                                                                                                            \
   /* Lines of one operand side by side: to[l, x] = from[x, l] for x below `here`, and zeros up to `width`. */                  \
   static inline __attribute__((always_inline)) void cw_pack_##name(T *restrict to, int64_t width, int64_t here, int64_t inner, \
                                                              const T *restrict from, int64_t from_x, int64_t from_l) {         \
@@ -176,7 +205,13 @@ enum { CW_BLOCK_ROWS = 144, CW_BLOCK_INNER = 256, CW_BLOCK_COLUMNS = 3072 };
     enum { COLUMNS = CW_COLUMNS_##name, MOST = CW_BLOCK_COLUMNS / COLUMNS * COLUMNS };                                         \
     int64_t columns = cw_least(cw_tiles(p->k, COLUMNS) * COLUMNS, MOST);                                                       \
     cw_block *memory = NULL;                                                                                                   \
-    if (p->n >= 4 && p->k >= CW_LANES_##name && p->n * p->k * p->m >= 4096)                                                    \
+    bool narrow = p->n < 4 || (p->k < CW_LANES_##name && p->m >= 16 * p->k);                                                   \
+    if (narrow && p->a_inner == 1 && p->b_inner == 1 && p->m >= 16) {                                                          \
+      cw_dots_##name(p->n, p->k, p->m, p->a, p->a_row, p->b, p->b_column, p->c, p->c_row, p->add);                             \
+      return;                                                                                                                  \
+    }                                                                                                                          \
+    /* Rows of b that are added to a few rows need no blocks. */                                                               \
+    if ((p->n >= 4 || p->b_column != 1) && p->n * p->k * p->m >= 4096)                                                         \
       memory = cw_alloc_bytes(ctx, (int64_t)sizeof(T) * CW_BLOCK_INNER * (columns + CW_BLOCK_ROWS), 0);                        \
     if (memory == NULL) {                                                                                                      \
       cw_small_product_##name(p->n, p->k, p->m, p->a, p->a_row, p->a_inner, p->b, p->b_inner, p->b_column, p->c, p->c_row, p->add);\

@@ -15,6 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 struct Contraction<'p> {
     prim: Prim,
     inner: &'p Axis,
+    /// Further axes that are summed over: one with the inner one, in both operands.
+    around_inner: Vec<&'p Axis>,
     left: Factor<'p>,
     right: Factor<'p>,
     /// Whether the left operand is a cotangent and the right one its factor, or the other way round: a cotangent of zero makes zero,
@@ -23,6 +25,13 @@ struct Contraction<'p> {
     /// The axis that only the left operand has, and the one that only the right one has.
     row: Option<usize>,
     column: usize,
+}
+
+impl<'p> Contraction<'p> {
+    /// All axes that are summed over, the inner one last.
+    fn summed(&self) -> impl Iterator<Item = &'p Axis> {
+        self.around_inner.iter().copied().chain([self.inner])
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +118,7 @@ impl<'p> Emitter<'_, 'p> {
                 && found.row.is_some()
                 && outside(&found.left)
                 && outside(&found.right)
-                && !matches!(&found.inner.size, Atom::Var(var) if inside.contains(var))
+                && !found.summed().any(|axis| matches!(&axis.size, Atom::Var(var) if inside.contains(var)))
             {
                 let array = self.product(binder.var, space, &found);
                 let axes = space.iter().map(|axis| axis.var).collect();
@@ -194,13 +203,31 @@ impl<'p> Emitter<'_, 'p> {
             return None;
         }
         // A few products are done before a call is made.
-        if matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
+        if found.around_inner.is_empty() && matches!(&found.inner.size, Atom::Const(Const::I64(..=8))) {
+            return None;
+        }
+        let summed: Vec<&Axis> = found.summed().collect();
+        if ![left, right].into_iter().all(|factor| self.are_one(factor, &summed)) {
             return None;
         }
         // Of several axes that only one operand has, the last is the matrix's; over others there are loops, unless they are one with it.
         found.row = rows.last().copied();
         found.column = columns.last().copied()?;
         Some(found)
+    }
+
+    /// Whether axes are one: the elements of a factor along them lie behind each other without gaps.
+    fn are_one(&self, factor: &Factor<'_>, axes: &[&Axis]) -> bool {
+        if axes.len() == 1 {
+            return true;
+        }
+        let Source::Array(array) = &factor.source else { return false };
+        let Array { strides: None, dims, .. } = self.array(array) else { return false };
+        let place = |axis: &Axis| factor.indices.iter().position(|index| *index == Atom::Var(axis.var));
+        axes.windows(2).all(|pair| match (place(pair[0]), place(pair[1])) {
+            (Some(one), Some(next)) => next == one + 1 && self.same_size(&self.scalar(&pair[1].size), &dims[next]),
+            _ => false,
+        })
     }
 
     /// Whether steps along the inner axis are not to the next element.
@@ -241,8 +268,9 @@ impl<'p> Emitter<'_, 'p> {
         let rows = row.map_or(Vec::new(), |row| self.axes_in_one(target, axes, bounds, &found.left, &found.right, row));
         let columns = self.axes_in_one(target, axes, bounds, &found.right, &found.left, column);
         let of_matrix: Vec<usize> = rows.iter().chain(&columns).copied().collect();
-        let size = self.scalar(&found.inner.size);
-        let inner = self.extent(&size);
+        let summed: Vec<&Axis> = found.summed().collect();
+        let lengths = self.extents(summed.iter().copied());
+        let inner = lengths.iter().cloned().reduce(Exp::mul).unwrap_or(Exp::i64(1));
         let strides = self.strides(target);
         // By a name of its own: every iteration writes to another part.
         let data = self.bind("target", Ty::Data(target.elem), target.data.clone());
@@ -260,8 +288,11 @@ impl<'p> Emitter<'_, 'p> {
             offset = offset.add(Exp::Local(index).mul(strides[at].clone()));
             opened += 1;
         }
-        let ranges: Vec<(Var, Exp)> =
-            of_matrix.iter().map(|at| (axes[*at], bounds[*at].clone())).chain([(found.inner.var, inner.clone())]).collect();
+        let ranges: Vec<(Var, Exp)> = of_matrix
+            .iter()
+            .map(|at| (axes[*at], bounds[*at].clone()))
+            .chain(summed.iter().map(|axis| axis.var).zip(lengths))
+            .collect();
         for at in of_matrix {
             self.check_all(&bounds[at].clone(), &target.dims[at].clone(), &ranges);
         }
@@ -485,25 +516,29 @@ impl<'p> Nest<'p> {
         let (left, right) = (self.loads.get(x)?.clone(), self.loads.get(y)?.clone());
         let space = sum.indices.iter().map(|index| sum.axes.iter().copied().find(|axis| *index == Atom::Var(axis.var)));
         let space: Vec<&'p Axis> = space.collect::<Option<_>>()?;
-        let mut over = sum.axes.iter().copied().filter(|axis| !space.iter().any(|known| known.var == axis.var));
-        let inner = over.next()?;
-        let distinct = space.len() + 1 == sum.axes.len() && over.next().is_none();
+        let over = sum.axes.iter().copied().filter(|axis| !space.iter().any(|known| known.var == axis.var));
+        let mut around_inner: Vec<&'p Axis> = over.collect();
+        let distinct = space.len() + around_inner.len() == sum.axes.len();
+        let inner = around_inner.pop()?;
         let outside = |atom: &Atom| !matches!(atom, Atom::Var(var) if self.bound.contains(var));
         let sizes_known = sum.axes.iter().all(|axis| outside(&axis.size));
         let axes: Vec<Var> = sum.axes.iter().map(|axis| axis.var).collect();
-        let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var) && factor.is_there(&outside);
+        let uses_all = |factor: &Factor<'_>| around_inner.iter().chain([&inner]).all(|axis| factor.uses(axis.var));
+        let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && uses_all(factor) && factor.is_there(&outside);
         if !distinct || !sizes_known || !fits(&left) || !fits(&right) || !matches!(prim, Prim::F32 | Prim::F64) {
             return None;
         }
         let scaled = (*op == BinaryOp::Scale).then_some(Scaled::ByRight);
-        Some((space, Contraction { prim: *prim, inner, left, right, scaled, row: None, column: 0 }))
+        Some((space, Contraction { prim: *prim, inner, around_inner, left, right, scaled, row: None, column: 0 }))
     }
 }
 
 /// Whether the statement sums products of two elements.
 fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contraction<'p>> {
     let Op::Reduce { space: inner, op, neutral, body, .. } = &statement.op else { return None };
-    let ([_], [inner], [Atom::Const(zero)]) = (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice()) else {
+    let ([_], [around_inner @ .., inner], [Atom::Const(zero)]) =
+        (statement.binders.as_slice(), inner.as_slice(), neutral.as_slice())
+    else {
         return None;
     };
     let prim = zero.prim();
@@ -518,10 +553,12 @@ fn recognise<'p>(space: &'p [Axis], statement: &'p Statement) -> Option<Contract
         return None;
     }
     let scaled = (*times == BinaryOp::Scale).then_some(Scaled::ByRight);
-    let axes: Vec<Var> = space.iter().map(|axis| axis.var).chain([inner.var]).collect();
+    let axes: Vec<Var> = space.iter().chain(around_inner).chain([inner]).map(|axis| axis.var).collect();
     let (left, right) = (factor(x, before, &axes)?, factor(y, before, &axes)?);
-    let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && factor.uses(inner.var);
-    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, left, right, scaled, row: None, column: 0 })
+    let uses_all = |factor: &Factor<'_>| around_inner.iter().chain([inner]).all(|axis| factor.uses(axis.var));
+    let fits = |factor: &Factor<'_>| factor.is_simple(&axes) && uses_all(factor);
+    let around_inner = around_inner.iter().collect();
+    (fits(&left) && fits(&right)).then_some(Contraction { prim, inner, around_inner, left, right, scaled, row: None, column: 0 })
 }
 
 /// What a variable is: an element, or made of elements and of numbers from outside.
