@@ -204,12 +204,22 @@ impl Lowerer<'_> {
         let least = self.select(&forward, Atom::i64(0), Atom::i64(-1), span);
         let most = self.select(&forward, size.clone(), last, span);
         self.require_slice(&[(least, low.clone()), (low, high.clone()), (high, most)], &start, &end, &stride, &size, span);
+        let distance = self.i64_op(BinaryOp::Sub, end, start.clone(), span);
+        let quotient = PrimOp::Binary(BinaryOp::Quot, Prim::I64);
+        if known.is_none_or(|stride| stride.unsigned_abs() > 1 << 32) {
+            // Any stride, also one that is longer than arrays can be: one more if something remains.
+            let whole = self.prim(quotient, vec![distance.clone(), stride.clone()], span);
+            let rest = self.prim(PrimOp::Binary(BinaryOp::Rem, Prim::I64), vec![distance, stride.clone()], span);
+            let fits = self.prim(PrimOp::Compare(CompareOp::Equal, Prim::I64), vec![rest, Atom::i64(0)], span);
+            let more = self.select(&fits, Atom::i64(0), Atom::i64(1), span);
+            let count = self.i64_op(BinaryOp::Add, whole, more, span);
+            return SliceDim::Range { start, count, stride };
+        }
         // ceil((end - start) / stride) = (end - start + stride - sign) / stride
         let sign = self.select(&forward, Atom::i64(1), Atom::i64(-1), span);
-        let distance = self.i64_op(BinaryOp::Sub, end, start.clone(), span);
         let padded = self.i64_op(BinaryOp::Add, distance, stride.clone(), span);
         let padded = self.i64_op(BinaryOp::Sub, padded, sign, span);
-        let count = self.prim(PrimOp::Binary(BinaryOp::Quot, Prim::I64), vec![padded, stride.clone()], span);
+        let count = self.prim(quotient, vec![padded, stride.clone()], span);
         SliceDim::Range { start, count, stride }
     }
 
@@ -321,6 +331,14 @@ impl Lowerer<'_> {
         let (first64, last64, stride64) =
             (self.as_i64(first.clone(), span), self.as_i64(last, span), self.as_i64(stride.clone(), span));
         let distance = self.i64_op(BinaryOp::Sub, last64, first64, span);
+        let too_long = [message.clone(), vec![text(" is too long")]].concat();
+        if prim == Prim::I64 && !(end == RangeEnd::UpTo && stride64 == Atom::i64(1)) {
+            // A distance that does not fit has the wrong sign.
+            let (low, high) =
+                (self.select(&up, Atom::i64(0), distance.clone(), span), self.select(&up, distance.clone(), Atom::i64(0), span));
+            let fits = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), vec![low, high], span);
+            self.emit(Op::Assert { condition: fits, message: too_long.clone() }, span);
+        }
         let count = if end == RangeEnd::Inclusive {
             let steps = if stride64 == Atom::i64(1) {
                 distance
@@ -339,8 +357,7 @@ impl Lowerer<'_> {
         // A distance that does not fit an i64 wraps. Behind this, the count is known to be the length.
         let args = vec![Atom::i64(0), count.clone()];
         let fits = self.prim(PrimOp::Compare(CompareOp::LessEqual, Prim::I64), args, span);
-        message.push(text(" is too long"));
-        self.emit(Op::Assert { condition: fits, message }, span);
+        self.emit(Op::Assert { condition: fits, message: too_long }, span);
         let index = self.index_var("i");
         let body = self.block(|lowerer| {
             let mut position = Atom::Var(index);

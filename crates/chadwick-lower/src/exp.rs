@@ -96,6 +96,7 @@ impl Lowerer<'_> {
             ExpKind::Match(scrutinee, cases) => self.match_exp(scrutinee, cases, &exp.ty, env, span),
             ExpKind::Loop(parts) => self.loop_exp(parts, &exp.ty, LoopHints::default(), env, span),
             ExpKind::Index(array, indices) => self.index(array, indices, env, span),
+            ExpKind::Taken(part) => self.exp(part, env),
             ExpKind::Update(array, indices, value) => self.update(array, indices, value, env, span),
             ExpKind::RecordUpdate(record, field, value) => {
                 let mut atoms = self.atoms(record, env);

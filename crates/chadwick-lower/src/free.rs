@@ -108,7 +108,11 @@ fn in_exp_inner(exp: &Exp, names: &mut FxHashSet<VarId>) {
             sizes.iter().for_each(|size| in_size(size, names));
         }
         ExpKind::Record(fields) => fields.iter().for_each(|(_, exp)| in_exp(exp, names)),
-        ExpKind::Project(inner, _) | ExpKind::Bind(_, inner) | ExpKind::Open(_, inner) | ExpKind::Attributed(_, inner) => {
+        ExpKind::Project(inner, _)
+        | ExpKind::Bind(_, inner)
+        | ExpKind::Open(_, inner)
+        | ExpKind::Taken(inner)
+        | ExpKind::Attributed(_, inner) => {
             in_exp(inner, names);
         }
         ExpKind::Array(exps) | ExpKind::Construct(_, exps) => exps.iter().for_each(|exp| in_exp(exp, names)),

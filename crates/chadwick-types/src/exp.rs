@@ -735,11 +735,11 @@ impl Checker<'_> {
 
     /// `target with path = value`
     pub fn update(&mut self, target: Exp, path: &[Access], value: &ast::Exp, span: Span) -> Exp {
-        let Some((step, rest)) = path.split_first() else { return self.exp(value, Some(&target.ty.clone())) };
+        let Some((step, rest)) = first_step(path) else { return self.exp(value, Some(&target.ty.clone())) };
         let target = self.open_hidden(target);
         let ty = target.ty.clone();
         let (id, target_use) = if rest.is_empty() { (None, target.clone()) } else { self.name_value(&target) };
-        let updated = match step {
+        let updated = match &step {
             Access::Field(field) => {
                 if matches!(self.shallow(&ty), Type::Var(_)) {
                     self.error("E0242", field.span, "the full type of the record is not known at this point").hint =
@@ -768,6 +768,7 @@ impl Checker<'_> {
                 } else {
                     let kind = ExpKind::Index(Box::new(target_use.clone()), indices.clone());
                     let old = Exp { kind, ty: element_type.clone(), span: *index_span };
+                    let old = Exp { kind: ExpKind::Taken(Box::new(old)), ty: element_type.clone(), span: *index_span };
                     self.update(old, rest, value, span)
                 };
                 let checks = self.new_checks();
@@ -850,6 +851,20 @@ pub fn open(opened: Vec<(VarId, Name)>, exp: Exp) -> Exp {
 }
 
 /// `let id = value in body`, or just the body where there is no variable.
+/// The first step of a path and the others. Of an element another element is one step: `[i][j]` is `[i, j]`.
+fn first_step(path: &[Access]) -> Option<(Access, &[Access])> {
+    let (first, mut rest) = path.split_first()?;
+    let mut step = first.clone();
+    while let (Access::Index(parts, span), Some((Access::Index(more, more_span), behind))) = (&mut step, rest.split_first())
+        && parts.iter().all(|part| matches!(part, IndexPart::Index(_)))
+    {
+        parts.extend(more.iter().cloned());
+        *span = span.to(*more_span);
+        rest = behind;
+    }
+    Some((step, rest))
+}
+
 fn bind_value(id: Option<VarId>, value: Exp, body: Exp) -> Exp {
     let Some(id) = id else { return body };
     let (ty, span) = (body.ty.clone(), body.span);

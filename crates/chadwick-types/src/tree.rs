@@ -116,6 +116,8 @@ pub enum ExpKind {
     Match(Box<Exp>, Vec<(Pattern, Exp)>),
     Loop(Box<Loop>),
     Index(Box<Exp>, Vec<Index>),
+    /// What an update takes out of its target to change it and put it back: nobody else has it.
+    Taken(Box<Exp>),
     /// `target with [index] = value`
     Update(Box<Exp>, Vec<Index>, Box<Exp>),
     /// `target with field = value`

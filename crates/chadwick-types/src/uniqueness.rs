@@ -341,6 +341,10 @@ impl Flow<'_, '_> {
                 self.indices(indices);
                 aliases
             }
+            ExpKind::Taken(part) => {
+                self.exp(part);
+                Aliases::none()
+            }
             ExpKind::Update(array, indices, value) => {
                 let target = self.exp(array);
                 self.indices(indices);

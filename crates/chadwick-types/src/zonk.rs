@@ -161,6 +161,7 @@ impl Checker<'_> {
                 }))
             }
             ExpKind::Index(array, indices) => ExpKind::Index(self.zonk_box(array), self.zonk_indices(indices)),
+            ExpKind::Taken(part) => ExpKind::Taken(self.zonk_box(part)),
             ExpKind::Update(array, indices, value) => {
                 ExpKind::Update(self.zonk_box(array), self.zonk_indices(indices), self.zonk_box(value))
             }

@@ -57,7 +57,9 @@ def iterate_while 'a (p: a -> bool) (f: a -> a) (x: a): a = loop x while p x do 
 #[inline] def sized [m] 'a (n: i64) (xs: [m]a): [n]a = xs :> [n]a
 #[inline] def split [n][m] 'a (xs: [n + m]a): ([n]a, [m]a) = (xs[0:n], xs[n:] :> [m]a)
 #[inline] def reverse [n] 'a (xs: [n]a): [n]a = xs[::-1] :> [n]a
-#[inline] def rotate [n] 'a (r: i64) (xs: [n]a): [n]a = intrinsics.build n (\i -> xs[(i + r) % n])
+#[inline] def rotate [n] 'a (r: i64) (xs: [n]a): [n]a =
+  let r = if n == 0 || (-4611686018427387904 < r && r < 4611686018427387904) then r else r % n
+  in intrinsics.build n (\i -> xs[(i + r) % n])
 #[inline] def (++) [n][m] 'a (xs: [n]a) (ys: [m]a): *[n + m]a = intrinsics.concat xs ys
 #[inline] def concat [n][m] 'a (xs: [n]a) (ys: [m]a): *[n + m]a = intrinsics.concat xs ys
 
