@@ -100,7 +100,11 @@ static double cw_polygamma(int order, double x) {
   }
   double at = x, below = 0.0, factorial = 1.0;
   for (int i = 1; i <= order; i++) factorial *= i;
-  for (; at < 20.0 + order; at += 1.0) below += pow(at, -(order + 1.0));
+  for (double threshold = order == 0 ? 10.0 : 20.0 + order; at < threshold; at += 1.0) {
+    double inverse = 1.0 / at, power = inverse;
+    for (int i = 0; i < order; i++) power *= inverse;
+    below += power;
+  }
   if (order == 0) return cw_digamma_series(at) - below;
   double magnitude = factorial * below + cw_polygamma_series(order, at);
   return order % 2 == 0 ? -magnitude : magnitude;

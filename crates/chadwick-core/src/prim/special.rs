@@ -88,14 +88,15 @@ pub fn polygamma(order: u8, x: f64) -> f64 {
         let signed = if order.is_multiple_of(2) { reflected } else { -reflected };
         return signed - PI * cotangent_derivative(order, x);
     }
-    let order = f64::from(order);
-    let threshold = 20.0 + order;
+    let threshold = if order == 0 { 10.0 } else { 20.0 + f64::from(order) };
     let (mut at, mut below) = (x, 0.0);
-    let factorial = (1..=order as u32).map(f64::from).product::<f64>();
     while at < threshold {
-        below += at.powf(-(order + 1.0));
+        let inverse = 1.0 / at;
+        below += (0..order).fold(inverse, |power, _| power * inverse);
         at += 1.0;
     }
+    let order = f64::from(order);
+    let factorial = (1..=order as u32).map(f64::from).product::<f64>();
     if order == 0.0 {
         return digamma_series(at) - below;
     }
