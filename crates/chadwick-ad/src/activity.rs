@@ -2,7 +2,7 @@
 //!
 //! For every derivative operator the variables that depend on its inputs are followed through Core. Two things are reported: a
 //! custom derivative whose function captures such a variable (an error: its rule says nothing about captures), and a path that goes
-//! from float to integer and back (a warning: the derivative passes through as if the conversion were smooth).
+//! from float to integer and back (a warning: the derivative passes through, as an integer).
 //! Calls through unknown closures are followed only where they are made; the interpreter checks captures again when it runs.
 
 use crate::flow::{Flows, Graph, uses_rule};
@@ -107,7 +107,7 @@ impl Check<'_> {
             PrimOp::Convert { from, to } if from.is_integer() && to.is_float() => {
                 if came_through && self.reported.insert(statement.span) {
                     let message = "a derivative flows from float to integer and back here";
-                    let hint = "it passes through as if the conversion were smooth; use `floor`, `ceil` or `round` for a zero derivative";
+                    let hint = "on its way it is an integer and loses its fraction; use `floor`, `ceil` or `round` for a zero derivative";
                     self.diagnostics.push(Diagnostic::warning("W0301", statement.span, message).hint(hint));
                 }
             }

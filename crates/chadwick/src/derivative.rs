@@ -11,6 +11,7 @@ use chadwick_core::{
     Program, Type,
 };
 use chadwick_interp as interp;
+use chadwick_source::{Diagnostic, Severity};
 use std::time::{Duration, Instant};
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
@@ -134,6 +135,17 @@ impl Function {
                 Err(Error::argument(message))
             }
         }
+    }
+
+    /// What is to be said about the derivative of this function, beside the warnings of the program.
+    pub fn derivative_warnings(&self) -> Result<Vec<Diagnostic>> {
+        let mut lowered = (*self.program.inner.lowered).clone();
+        if with_derivative(&mut lowered, self.entry, &self.wrt_arguments()?, Mode::Vjp).is_none() {
+            return Ok(Vec::new());
+        }
+        let known = self.program.warnings();
+        let is_new = |it: &Diagnostic| it.severity == Severity::Warning && !known.contains(it);
+        Ok(chadwick_ad::check_derivatives(&lowered).into_iter().filter(is_new).collect())
     }
 
     /// The result and the gradient from one run.

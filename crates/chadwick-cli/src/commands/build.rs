@@ -1,6 +1,6 @@
 //! `chadwick build`: a program as a C library.
 
-use crate::commands::{finish, load};
+use crate::commands::{finish, load, warn_of_derivative};
 use crate::options::{BuildKind, BuildOptions, FloatMode};
 use crate::{Exit, output};
 use chadwick::export::{self, GradientOf, LibraryKind, Processor, Recipe};
@@ -34,6 +34,10 @@ fn build(options: &BuildOptions) -> Result<()> {
             recipe,
         },
     )?;
+    for GradientOf { entry, by } in options.gradients.iter().map(|text| gradient(text)) {
+        let function = program.function(&entry)?;
+        warn_of_derivative(&if by.is_empty() { function } else { function.wrt(&by)? })?;
+    }
     for problem in &library.left_out {
         output::error_line(&format!("warning: an entry point is left out: {problem}"));
     }

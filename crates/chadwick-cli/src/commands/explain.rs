@@ -1,6 +1,6 @@
 //! `chadwick explain`: the derivative of an entry point as Core, and what it keeps.
 
-use crate::commands::{compiled_for, finish, load};
+use crate::commands::{compiled_for, finish, load, warn_of_derivative};
 use crate::errors::{diagnostic_json, place_json};
 use crate::options::{ExplainOptions, ModeName};
 use crate::output::{self, Paint, style};
@@ -31,6 +31,7 @@ fn explain(options: &ExplainOptions) -> Result<()> {
         ModeName::Jvp => Mode::Jvp,
     };
     let explanation = function.explain(mode, options.stage)?;
+    warn_of_derivative(&function)?;
     if options.json {
         output::line(&document(&explanation).to_string());
         return Ok(());

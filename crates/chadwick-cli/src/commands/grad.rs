@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::{self, Default};
-use crate::commands::{differentiated, finish, load};
+use crate::commands::{differentiated, finish, load, warn_of_derivative};
 use crate::options::GradOptions;
 use crate::output;
 use crate::results::Results;
@@ -27,6 +27,7 @@ fn grad(options: &GradOptions) -> Result<()> {
         false => function.wrt(&options.wrt)?,
     };
     let gradient = function.gradient()?;
+    warn_of_derivative(&function)?;
     gradient.prepare()?;
     program.set_limits(options.limits.starting_now());
     let (value, parts) = gradient.value_and_gradient(&call.arguments)?;

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::{self, Default};
-use crate::commands::{compiled_for, finish, load};
+use crate::commands::{compiled_for, finish, load, warn_of_derivative};
 use crate::options::GradcheckOptions;
 use crate::output::{self, Paint};
 use chadwick::Result;
@@ -35,6 +35,7 @@ fn check(options: &GradcheckOptions) -> Result<Report> {
         true => function,
         false => function.wrt(&options.wrt)?,
     };
+    warn_of_derivative(&function)?;
     program.set_limits(options.limits.starting_now());
     let check_options = gradcheck::Options {
         step: options.step,

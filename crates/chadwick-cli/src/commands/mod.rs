@@ -16,7 +16,7 @@ use crate::errors::error_json;
 use crate::output::{self, Paint};
 use crate::{Exit, input, output::style};
 use chadwick::compile::{Engine, FileLoader};
-use chadwick::{Backend, Error, Program, render};
+use chadwick::{Backend, Error, Function, Program, render};
 use std::path::Path;
 
 /// Compiles a program; its warnings go to standard error.
@@ -29,6 +29,15 @@ fn load(path: &Path) -> Result<Program, Error> {
     }
     program.set_trace(|tag, values| output::error_line(&trace_line(tag, values)));
     Ok(program)
+}
+
+/// Says what is to be said about the derivative of a function, on standard error.
+fn warn_of_derivative(function: &Function) -> Result<(), Error> {
+    let style = style(Paint::stderr());
+    for warning in &function.derivative_warnings()? {
+        output::error_line(render::diagnostic(warning, function.program().source_map(), style).trim_end());
+    }
+    Ok(())
 }
 
 /// The program with derivatives by an engine, ready to run on a back end; what is to be said about that goes to standard error.
