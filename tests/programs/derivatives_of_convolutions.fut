@@ -35,12 +35,12 @@
 -- output { [[[0.0, 45.0, -90.0], [72.5, -122.5, 135.0], [36.25, 217.5, 0.0]], [[0.0, 45.0, 90.0], [72.5, 122.5, 45.0], [-36.25, 72.5, 0.0]]]
 --   [[[[380.0, -227.5], [282.5, 850.0]], [[40.625, -227.5], [282.5, 670.0]]]] }
 
--- A kernel that is applied to many rows, wider than any group of iterations that run side by side.
+-- Rows that are longer than any group of iterations that run side by side, and kernels that are larger than what comes out.
 -- ==
 -- entry: adjoint
--- input { 3i64 41i64 5i64 } output { true }
--- input { 1i64 100i64 9i64 } output { true }
--- input { 2i64 12i64 30i64 } output { true }
+-- input { 1i64 2i64 37i64 2i64 3i64 } output { true }
+-- input { 2i64 2i64 5i64 1i64 2i64 } output { true }
+-- input { 1i64 1i64 2i64 2i64 4i64 } output { true }
 
 def correlate [n][k] (m: i64) (x: [n]f64) (w: [k]f64): [m]f64 =
   tabulate m (\i -> f64.sum (tabulate k (\j -> x[i + j] * w[j])))
@@ -65,14 +65,13 @@ entry planes [c][h][v][d][a][b] (x: [c][h][v]f64) (w: [d][c][a][b]f64): ([c][h][
   in vjp (uncurry f) (x, w) 1
 
 -- The inner product of a cotangent with a tangent pushed forward, and of the tangent with the cotangent pulled back.
-entry adjoint (c: i64) (n: i64) (k: i64): bool =
+entry adjoint (c: i64) (rows: i64) (columns: i64) (a: i64) (b: i64): bool =
   let number i = f64.i64 ((i * 7919 + 13) % 101) / 50 - 1
-  let (m, h) = if n < k then (n, n + k - 1) else (n - k + 1, n)
-  let x = tabulate_3d c h h (\i y z -> number (i + 3 * y + 17 * z))
-  let w = tabulate_2d 2 c (\o i -> tabulate_2d k k (\p q -> number (o + 2 * i + p * p + 5 * q)))
-  let f (x, w) = convolve x w m m
+  let x = tabulate_3d c (rows + a - 1) (columns + b - 1) (\i y z -> number (i + 3 * y + 17 * z))
+  let w = tabulate_2d 2 c (\o i -> tabulate_2d a b (\p q -> number (o + 2 * i + p * p + 5 * q)))
+  let f (x, w) = convolve x w rows columns
   let (dx, dw) = (map (map (map (\a -> a * a - 1))) x, map (map (map (map (\a -> 2 - a)))) w)
-  let ct = tabulate_3d 2 m m (\o y z -> number (5 * o + 11 * y + z))
+  let ct = tabulate_3d 2 rows columns (\o y z -> number (5 * o + 11 * y + z))
   let forwards = jvp f (x, w) (dx, dw)
   let (x_ct, w_ct) = vjp f (x, w) ct
   let dot a b = f64.sum (map2 (*) a b)

@@ -190,6 +190,26 @@ fn grad_prints_value_and_gradient() {
 }
 
 #[test]
+fn commands_warn_of_the_derivative_that_they_take() {
+    let scratch = Scratch::new("grad-warnings");
+    let source = "entry f (x: f64): f64 = x * (x - f64.i64 (i64.f64 x))\nentry g (x: f64): f64 = x * (x - f64.floor x)";
+    let table = scratch.file("table.fut", source);
+    let library = scratch.path("library");
+    let commands: [&[&str]; 4] = [
+        &["grad", &table, "f", "1.5"],
+        &["gradcheck", &table, "f", "1.5"],
+        &["explain", &table, "f"],
+        &["build", &table, "--grad", "f", "--kind", "c", "-o", &library],
+    ];
+    for command in commands {
+        let said = run(command).stderr;
+        assert_eq!(said.matches("W0301").count(), 1, "{command:?}: {said}");
+    }
+    let fine = run(&["grad", &table, "g", "1.5"]);
+    assert_eq!((fine.stdout.as_str(), fine.stderr.as_str()), ("value = 0.75f64\ngradient.x = 2.0f64\n", ""));
+}
+
+#[test]
 fn gradcheck_tells_agreement_by_its_status() {
     let scratch = Scratch::new("gradcheck");
     let dot = scratch.file("dot.fut", DOT);
