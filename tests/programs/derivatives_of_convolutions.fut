@@ -35,6 +35,10 @@
 -- output { [[[0.0, 45.0, -90.0], [72.5, -122.5, 135.0], [36.25, 217.5, 0.0]], [[0.0, 45.0, 90.0], [72.5, 122.5, 45.0], [-36.25, 72.5, 0.0]]]
 --   [[[[380.0, -227.5], [282.5, 850.0]], [[40.625, -227.5], [282.5, 670.0]]]] }
 
+-- ==
+-- entry: one_number
+-- input { 2i64 2i64 [1.0, 2.0, 4.0] [3.0, 5.0] } output { [54.0, 162.0, 108.0] [270.0, 0.0] }
+
 -- Rows that are longer than any group of iterations that run side by side, and kernels that are larger than what comes out.
 -- ==
 -- entry: adjoint
@@ -55,6 +59,10 @@ entry of_kernel [n][k] (m: i64) (x: [n]f64) (w: [k]f64): [k]f64 = vjp (\w -> ene
 
 entry one_row [n][k] (m: i64) (r: i64) (x: [][n]f64) (w: [k]f64): [][n]f64 =
   vjp (\x -> f64.sum (tabulate m (\i -> f64.sum (tabulate k (\j -> x[r, i + j] * w[j])) ** 2))) x 1
+
+-- Windows of one array, and one number of another.
+entry one_number [n][k] (rows: i64) (columns: i64) (x: [n]f64) (w: [k]f64): ([n]f64, [k]f64) =
+  vjp (\(x, w) -> energy (tabulate rows (\i -> f64.sum (tabulate columns (\j -> x[i + j] * w[0])))) / 3) (x, w) 3
 
 def convolve [c][h][v][d][a][b] (x: [c][h][v]f64) (w: [d][c][a][b]f64) (rows: i64) (columns: i64): [d][rows][columns]f64 =
   tabulate_3d d rows columns (\o y z ->

@@ -274,7 +274,8 @@ impl Windows<'_> {
         // What is not there is an error, as it is in the nest. Minus zero changes no sum.
         let nothing = Atom::Const(Const::negative_zero(found.prim));
         let check = Op::Accumulate { handle: handle.clone(), path: vec![PathStep::Index(last)], value: nothing };
-        let add = Op::Accumulate { handle, path: vec![PathStep::Slice(dims)], value };
+        let place = SliceDim::indices(&dims).map_or(PathStep::Slice(dims), PathStep::Index);
+        let add = Op::Accumulate { handle, path: vec![place], value };
         let [check, add] = [check, add].map(|op| Statement { binders: Vec::new(), op, span: addition.span });
         let if_it_runs = |statements: Vec<Statement>| {
             let then = Block { statements, results: Vec::new() };
@@ -557,6 +558,10 @@ impl Code<'_> {
             };
             code.bind("", Type::Prim(prim), reduce)
         });
+        if kept.is_empty() {
+            self.out.extend(sum.statements);
+            return sum.results[0].clone();
+        }
         let ty = Type::Prim(prim).array(vec![Dim::Any; kept.len()]);
         self.bind("", ty, Op::Build { space: kept, body: sum, inner: vec![Vec::new()] })
     }
