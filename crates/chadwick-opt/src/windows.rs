@@ -92,6 +92,14 @@ impl Factor {
             && self.axes.len() < around.len()
             && self.steps.iter().any(|step| matches!(&step.op, Op::Prim(op, _) if op.result().is_float()))
     }
+
+    /// Whether an array over its axes has no more elements than one that it is made of.
+    fn is_no_larger_than_what_it_reads(&self) -> bool {
+        self.steps.iter().any(|step| match &step.op {
+            Op::Index { indices, .. } => self.axes.iter().all(|axis| indices.contains(&Atom::Var(axis.var))),
+            _ => false,
+        })
+    }
 }
 
 /// An addition that is a sum of products over windows.
@@ -500,7 +508,8 @@ impl Code<'_> {
             .collect();
         let cotangents = (!windows.is_empty() || found.cotangent.is_computed(&addition.axes))
             .then(|| self.array_of(&found.cotangent, found.prim, &windows, runs));
-        let others = found.other.is_computed(&addition.axes).then(|| self.array_of(&found.other, found.prim, &[], runs));
+        let others = (found.other.is_computed(&addition.axes) && found.other.is_no_larger_than_what_it_reads())
+            .then(|| self.array_of(&found.other, found.prim, &[], runs));
         let mut values: FxHashMap<Var, Atom> = FxHashMap::default();
         let (mut kept, mut shifted) = (Vec::new(), Vec::new());
         for (place, extent) in found.places.iter().filter(|place| !matches!(place, Place::Outside(_))).zip(extents) {
