@@ -210,6 +210,17 @@ fn commands_warn_of_the_derivative_that_they_take() {
 }
 
 #[test]
+fn gradcheck_says_where_differences_tell_nothing() {
+    let scratch = Scratch::new("gradcheck-skipped");
+    let waves = scratch.file("waves.fut", "entry f (x: f64): f64 = x * f64.sin (1e9 * x)\nentry g (x: []f64): f64 = f64.sum x");
+    let skipped = run(&["gradcheck", &waves, "f", "0.3"]);
+    assert_eq!(skipped.code, Some(1), "{}{}", skipped.stdout, skipped.stderr);
+    assert!(skipped.stdout.contains("1/1      TOO MANY SKIPPED"), "{}", skipped.stdout);
+    let nothing = run(&["gradcheck", &waves, "g", "empty([0]f64)"]);
+    assert_eq!((nothing.code, nothing.stdout.matches("nothing to compare").count()), (Some(0), 2), "{}", nothing.stdout);
+}
+
+#[test]
 fn gradcheck_tells_agreement_by_its_status() {
     let scratch = Scratch::new("gradcheck");
     let dot = scratch.file("dot.fut", DOT);

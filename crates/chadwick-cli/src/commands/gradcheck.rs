@@ -53,6 +53,16 @@ fn against(comparison: &Comparison) -> &'static str {
     }
 }
 
+/// Where two differences of one element are far from each other, nothing can be said about it; too many of those say nothing about the derivative.
+fn verdict(comparison: &Comparison) -> &'static str {
+    match (comparison.agrees, comparison.compared) {
+        (true, 0) => "nothing to compare",
+        (true, _) => "agrees",
+        (false, _) if comparison.worst <= comparison.allowed => "TOO MANY SKIPPED",
+        (false, _) => "DISAGREES",
+    }
+}
+
 fn print_table(report: &Report) {
     let paint = Paint::stdout();
     let header = ["reverse against", "worst at", "reverse", "other", "difference", "allowed", "skipped", ""];
@@ -67,7 +77,7 @@ fn print_table(report: &Report) {
             format!("{:.1e}", comparison.worst),
             format!("{:.1e}", comparison.allowed),
             format!("{}/{total}", comparison.skipped),
-            String::from(if comparison.agrees { "agrees" } else { "DISAGREES" }),
+            verdict(comparison).to_owned(),
         ]);
     }
     let widths: Vec<usize> =
