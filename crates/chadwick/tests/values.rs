@@ -60,6 +60,7 @@ fn refusals_say_where_and_why() {
     assert_eq!(refusal("[1, 2.5]"), "line 1, column 5: `2.5` is no i32");
     assert_eq!(refusal("300i9"), "line 1, column 4: `i9` is no type of a number");
     assert_eq!(refusal("300u8"), "line 1, column 1: 300 does not fit in u8");
+    assert_eq!(refusal("3000000000"), "line 1, column 1: 3000000000 does not fit in i32");
     assert_eq!(refusal("\"abc"), "line 1, column 1: this string is not closed");
     assert_eq!(refusal("1 foo"), "line 1, column 3: expected a value, found `foo`");
     assert_eq!(refusal(&"[".repeat(100_000)), "line 1, column 65: an array of more than 64 dimensions");

@@ -495,9 +495,10 @@ impl Number<'_> {
         let magnitude = i128::from_str_radix(&digits, self.radix.unwrap_or(10))
             .map_err(|_| format!("`{digits}` does not fit in {}", prim.name()))?;
         let value = if self.negative { -magnitude } else { magnitude };
-        // Patterns of bits are accepted too: 255i8 is -1i8.
+        // Patterns of bits are accepted, too, where they are meant: 255i8 and 0xff are -1i8.
         let bits = prim.bits().min(64);
-        let range = -(1i128 << (bits - 1))..(1i128 << bits);
+        let is_pattern = self.suffix.is_some() || self.radix.is_some() || !prim.is_signed();
+        let range = -(1i128 << (bits - 1))..(1i128 << if is_pattern { bits } else { bits - 1 });
         match prim.is_float() || range.contains(&value) {
             true => Ok(Const::from_i128(prim, value)),
             false => Err(format!("{value} does not fit in {}", prim.name())),
