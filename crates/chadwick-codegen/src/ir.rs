@@ -133,7 +133,7 @@ pub enum Mark {
 pub struct Lanes {
     /// What stands behind the inner loop: all at once but for these accumulators, or, where that is all it is, one after the other.
     pub behind: Behind,
-    /// Whether what the inner loop does is a sum of a few operations: then fewer iterations fill the machine.
+    /// Whether inner loops do nothing but sum or add what lies side by side, in a few operations: then a group of more iterations fills the machine.
     pub sums: bool,
     pub site: SiteId,
 }

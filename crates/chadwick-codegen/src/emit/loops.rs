@@ -200,7 +200,7 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// Whether iterations can go side by side: the body is straight but for loops, straight themselves, whose number of iterations is the
-    /// same for all. Says then whether there is just one, and that makes sums.
+    /// same for all. Says then whether they make sums, or add, of what lies side by side.
     fn goes_side_by_side(&self, index: Local, body: &[Stm], behind: &Behind) -> Option<bool> {
         let known = Known { locals: &self.locals, sums: &self.sums, strict: self.shared.strict };
         let found = Body::of(index, body, known)?;
