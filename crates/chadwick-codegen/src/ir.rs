@@ -206,6 +206,8 @@ pub enum Stm {
     },
     /// A loop in chunks, for any number of threads.
     Parallel(Box<Parallel>),
+    /// A loop that runs in order, of which threads may run all steps together.
+    Steps(Box<Steps>),
     /// Two blocks that do not depend on one another.
     Fork(Box<Fork>),
     /// Runs until a [`Stm::BreakUnless`].
@@ -329,7 +331,22 @@ pub struct Parallel {
     pub work: Exp,
     /// Whether the loop may be short and run often: then it is also there without chunks.
     pub often: bool,
+    /// Whether threads that stay together may run it: then smaller chunks are worth it.
+    pub in_step: bool,
+    /// Whether it takes a fraction of the time that its work tells.
+    pub in_vectors: bool,
     pub site: SiteId,
+}
+
+/// A loop whose steps are loops in chunks, and between them what every thread can do for itself: then threads that run its chunks need not be told of
+/// each loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    pub index: Local,
+    pub bound: Exp,
+    pub body: Vec<Stm>,
+    /// What the body reads and sets of its surroundings.
+    pub connections: Connections,
 }
 
 /// Two blocks that set different locals.

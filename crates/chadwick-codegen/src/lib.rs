@@ -18,6 +18,7 @@ mod operands;
 mod own_places;
 mod parallel;
 mod schedule;
+mod steps;
 mod tiles;
 mod views;
 
@@ -114,7 +115,10 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let lines = match config.profiled {
         true => laps::instrument(&mut functions, &roots, &recursive),
-        false => Vec::new(),
+        false => {
+            steps::find(&mut functions);
+            Vec::new()
+        }
     };
     let mut entries = Vec::new();
     for entry in &program.entries {

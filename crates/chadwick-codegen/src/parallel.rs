@@ -45,16 +45,21 @@ pub(crate) fn parallelise(functions: &mut [(usize, Function)], roots: &[usize], 
         let body = std::mem::take(&mut function.body);
         // What runs once per call of the program needs no version without chunks.
         let often = function.recursive || !roots.contains(number);
-        let mut declared = FxHashSet::default();
-        for_each_stm(&body, &mut |stm| {
-            if let Stm::Declare(local) = stm {
-                declared.insert(*local);
-            }
-        });
-        let chunker = Chunker { function, calls: &calls, declared, strict };
+        let chunker = Chunker { function, calls: &calls, declared: declared(&body), strict };
         let body = chunker.block(body, often, function.site);
         function.body = body;
     }
+}
+
+/// Locals that are declared without a value.
+pub(crate) fn declared(body: &[Stm]) -> FxHashSet<Local> {
+    let mut declared = FxHashSet::default();
+    for_each_stm(body, &mut |stm| {
+        if let Stm::Declare(local) = stm {
+            declared.insert(*local);
+        }
+    });
+    declared
 }
 
 /// The functions that trace values, or call one that does.
@@ -106,7 +111,7 @@ impl Chunker<'_> {
                 };
                 match found {
                     Some((captured, totals, accumulators)) => {
-                        let work = Work::of(self, index, &body);
+                        let (work, in_vectors) = (Work::of(self, index, &body), runs_in_vectors(&mark, &body));
                         if work.as_i64().zip(bound.as_i64()).is_some_and(|(work, bound)| work.saturating_mul(bound) < GRAIN) {
                             return Stm::For { index, bound, body, mark, independent };
                         }
@@ -120,6 +125,8 @@ impl Chunker<'_> {
                             accumulators,
                             work,
                             often,
+                            in_step: false,
+                            in_vectors,
                             site,
                         }))
                     }
@@ -250,17 +257,31 @@ impl Chunker<'_> {
     }
 }
 
+/// Whether a loop spends its time in vectors: in itself or, if there are loops inside, in all of these.
+fn runs_in_vectors(mark: &Mark, body: &[Stm]) -> bool {
+    let is_straight = |stm: &Stm| match stm {
+        Stm::Let(..) | Stm::Assign(..) | Stm::Store { .. } | Stm::Put { .. } => true,
+        Stm::Declare(_) | Stm::Tick(_) | Stm::Comment(_) => true,
+        _ => false,
+    };
+    let inner: Vec<_> = body.iter().filter(|stm| !is_straight(stm)).collect();
+    match inner.is_empty() {
+        true => matches!(mark, Mark::Independent | Mark::Reduction(_)),
+        false => inner.into_iter().all(|stm| matches!(stm, Stm::For { mark, body, .. } if runs_in_vectors(mark, body))),
+    }
+}
+
 /// What a body of a loop uses of its surroundings.
 #[derive(Default)]
-struct Uses {
-    read: Vec<Local>,
-    assigned: Vec<Local>,
+pub(crate) struct Uses {
+    pub(crate) read: Vec<Local>,
+    pub(crate) assigned: Vec<Local>,
     calls: FxHashSet<usize>,
     speaks: bool,
 }
 
 impl Uses {
-    fn of(body: &[Stm], index: Option<Local>, declared: &FxHashSet<Local>) -> Uses {
+    pub(crate) fn of(body: &[Stm], index: Option<Local>, declared: &FxHashSet<Local>) -> Uses {
         let mut own: FxHashSet<Local> = index.into_iter().collect();
         for_each_stm(body, &mut |stm| {
             for_each_definition(stm, declared, &mut |local| {
@@ -451,10 +472,25 @@ pub(crate) fn inner_blocks(stm: &Stm) -> Vec<&[Stm]> {
     match stm {
         Stm::For { body, .. } | Stm::Forever(body) => vec![body],
         Stm::Parallel(parallel) => vec![&parallel.body],
+        Stm::Steps(steps) => vec![&steps.body],
         Stm::Fork(fork) => vec![&fork.left, &fork.right],
         Stm::If { then, otherwise, .. } => vec![then, otherwise],
         Stm::Switch { cases, otherwise, .. } => {
             cases.iter().map(|(_, stms)| stms.as_slice()).chain([otherwise.as_slice()]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn inner_blocks_mut(stm: &mut Stm) -> Vec<&mut [Stm]> {
+    match stm {
+        Stm::For { body, .. } | Stm::Forever(body) => vec![body],
+        Stm::Parallel(parallel) => vec![&mut parallel.body],
+        Stm::Steps(steps) => vec![&mut steps.body],
+        Stm::Fork(fork) => vec![&mut fork.left, &mut fork.right],
+        Stm::If { then, otherwise, .. } => vec![then, otherwise],
+        Stm::Switch { cases, otherwise, .. } => {
+            cases.iter_mut().map(|(_, stms)| stms.as_mut_slice()).chain([otherwise.as_mut_slice()]).collect()
         }
         _ => Vec::new(),
     }
@@ -475,6 +511,7 @@ fn for_each_definition(stm: &Stm, declared: &FxHashSet<Local>, visit: &mut dyn F
         Stm::Let(local, _) | Stm::Declare(local) => visit(*local),
         Stm::For { index, .. } => visit(*index),
         Stm::Parallel(parallel) => visit(parallel.index),
+        Stm::Steps(steps) => visit(steps.index),
         Stm::Call { results, .. } => results.iter().for_each(|local| visit(*local)),
         Stm::AllocNode { node, .. } => visit(*node),
         Stm::Room { data, .. } => visit(*data),
@@ -527,6 +564,7 @@ pub(crate) fn for_each_exp(stm: &Stm, visit: &mut dyn FnMut(&Exp)) {
         Stm::Store { data, at, value } => [data, at, value].into_iter().for_each(visit),
         Stm::Put { place, value } => [place, value].into_iter().for_each(visit),
         Stm::For { bound, .. } => visit(bound),
+        Stm::Steps(steps) => visit(&steps.bound),
         Stm::Parallel(parallel) => {
             visit(&parallel.bound);
             visit(&parallel.work);

@@ -5,6 +5,7 @@ mod lanes;
 mod parallel;
 mod prims;
 mod split;
+mod steps;
 mod sums;
 mod together;
 
@@ -23,6 +24,7 @@ use std::fmt::Write;
 
 const RUNTIME: &str = include_str!("../../rts/runtime.h");
 const THREADS: &str = include_str!("../../rts/threads.h");
+const STEPS: &str = include_str!("../../rts/steps.h");
 const FORKS: &str = include_str!("../../rts/forks.h");
 const SCALARS: &str = include_str!("../../rts/scalars.h");
 const MATH: &str = include_str!("../../rts/math.h");
@@ -68,6 +70,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             out: &mut String::new(),
             chunks: &mut bodies,
             chunks_count: 0,
+            chunk_names: FxHashMap::default(),
             arrays: &mut arrays,
             indent: 1,
             in_lanes: FxHashSet::default(),
@@ -104,6 +107,9 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
     let _ = writeln!(out, "#define CW_WORKER_STACK ((size_t){} << 20)", if deep { 64 << 10 } else { 8 });
     out.push_str(RUNTIME);
     out.push_str(THREADS);
+    if bodies.contains("cw_stay_together(") {
+        out.push_str(STEPS);
+    }
     if forks {
         out.push_str(FORKS);
     }
@@ -270,6 +276,8 @@ struct Printer<'a> {
     /// Where functions for chunks of loops go, in front of the function.
     chunks: &'a mut String,
     chunks_count: usize,
+    /// Of the loops in chunks that were printed, by their indices.
+    chunk_names: FxHashMap<Local, String>,
     arrays: &'a mut sums::Arrays,
     indent: usize,
     /// Locals that are arrays with a place for each lane, where lanes are printed.
@@ -460,6 +468,7 @@ impl Printer<'_> {
                 }
             }
             Stm::Parallel(parallel) => self.parallel(parallel),
+            Stm::Steps(steps) => self.steps(steps),
             Stm::Fork(fork) => self.fork(fork),
             Stm::Forever(body) => {
                 self.line("for (;;) {");
@@ -713,13 +722,8 @@ impl Printer<'_> {
 
     fn alloc(&mut self, owner: Local, data: Local, elem: Elem, dims: &[Exp], zeroed: bool, site: SiteId) {
         let sizes = self.list(dims);
-        let (owner_name, data_name, elem) = (self.name(owner), self.name(data), elem_name(elem, self.layouts));
-        // A local that was declared before is assigned.
-        let declared = |printer: &Self, local: Local, name: &str| match printer.is_declared(local) {
-            true => name.to_owned(),
-            false => printer.declare(local),
-        };
-        let (owner, data) = (declared(self, owner, &owner_name), declared(self, data, &data_name));
+        let (owner_name, elem) = (self.name(owner), elem_name(elem, self.layouts));
+        let (owner, data) = (self.declare_or_name(owner), self.declare_or_name(data));
         // Nobody looks into an array that is empty, so it needs no memory.
         if dims.contains(&Exp::i64(0)) {
             self.line(&format!("{owner} = NULL;"));
@@ -729,6 +733,11 @@ impl Printer<'_> {
         self.line(&format!("{owner} = cw_alloc(ctx, sizeof({elem}), {}, (const int64_t[]){{{sizes}}}, {zeroed});", dims.len()));
         self.line(&format!("if (cw_unlikely({owner_name} == NULL)) {}", self.failure(site, "CW_MEMORY")));
         self.line(&format!("{data} = ({elem} *)({owner_name} + 1);"));
+    }
+
+    /// What a local is set by: one that was declared before is assigned.
+    fn declare_or_name(&self, local: Local) -> String {
+        if self.is_declared(local) { self.name(local) } else { self.declare(local) }
     }
 
     /// An element of an array.
@@ -751,6 +760,7 @@ impl Printer<'_> {
                 Stm::Declare(declared) => *declared == local,
                 Stm::For { body, .. } | Stm::Forever(body) => inside(body, local),
                 Stm::Parallel(parallel) => inside(&parallel.body, local),
+                Stm::Steps(steps) => inside(&steps.body, local),
                 Stm::Fork(fork) => inside(&fork.left, local) || inside(&fork.right, local),
                 Stm::If { then, otherwise, .. } => inside(then, local) || inside(otherwise, local),
                 Stm::Switch { cases, otherwise, .. } => {

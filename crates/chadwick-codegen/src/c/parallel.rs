@@ -17,16 +17,13 @@ impl Printer<'_> {
     pub(super) fn parallel(&mut self, parallel: &Parallel) {
         let name = format!("{}_loop{}", self.function.name, self.chunks_count);
         self.chunks_count += 1;
+        self.chunk_names.insert(parallel.index, name.clone());
         self.chunk_function(&name, parallel);
         let (bound, work) = (self.exp(&parallel.bound), self.exp(&parallel.work));
-        let own: Vec<String> = parallel.accumulators.iter().map(|accumulator| self.exp(&accumulator.count)).collect();
-        let own = if own.is_empty() { String::from("0") } else { own.join(" + ") };
         self.line("{");
         self.indent += 1;
-        self.line(&format!("int32_t chunks = cw_chunks({bound}, {work}, {own});"));
-        if matches!(parallel.mark, Mark::Lanes(..)) {
-            self.line(&format!("chunks = cw_lane_chunks(chunks, {bound});"));
-        }
+        let chunks = self.chunks_of(parallel);
+        self.line(&format!("int32_t chunks = {chunks};"));
         match parallel.often {
             true => {
                 self.line("if (chunks == 1) {");
@@ -43,6 +40,22 @@ impl Printer<'_> {
         }
         self.indent -= 1;
         self.line("}");
+    }
+
+    /// How many chunks a loop has.
+    pub(super) fn chunks_of(&mut self, parallel: &Parallel) -> String {
+        let (bound, mut work) = (self.exp(&parallel.bound), self.exp(&parallel.work));
+        if parallel.in_step {
+            work = format!("cw_saturated_times({work}, 2)");
+        }
+        let own: Vec<String> = parallel.accumulators.iter().map(|accumulator| self.exp(&accumulator.count)).collect();
+        let own = if own.is_empty() { String::from("0") } else { own.join(" + ") };
+        let chunks = format!("cw_chunks({bound}, {work}, {own})");
+        match parallel.mark {
+            Mark::Lanes(..) => format!("cw_lane_chunks({chunks}, {bound})"),
+            _ if parallel.in_vectors => format!("cw_vector_chunks({chunks})"),
+            _ => chunks,
+        }
     }
 
     /// The function for one chunk, in front of the function that has the loop.
@@ -112,11 +125,7 @@ impl Printer<'_> {
     }
 
     fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str, work: &str) {
-        self.line(&format!("struct {name} loop;"));
-        for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
-            let name = self.name(*local);
-            self.line(&format!("loop.{name} = {name};"));
-        }
+        self.describe_loop(name, parallel);
         for Accumulator { data, elem, count } in &parallel.accumulators {
             let (name, elem, count) = (self.name(*data), elem_name(*elem, self.layouts), self.exp(count));
             self.line(&format!("loop.count_{name} = {count};"));
@@ -130,17 +139,31 @@ impl Printer<'_> {
         let work = format!("cw_saturated_times({bound}, {work})");
         self.line(&format!("if (cw_run_loop(ctx, {name}_chunk, &loop, chunks, {bound}, {work})) {}", self.leave("1")));
         self.restore_depth();
-        for (combine, total) in &parallel.totals {
-            let (name, prim) = (self.name(*total), self.scalar_type(*total));
-            self.line(&format!("{name} = loop.part_{name}[0];"));
-            let next = combined(*combine, prim, &name, &format!("loop.part_{name}[chunk]"));
-            self.line(&format!("for (int32_t chunk = 1; chunk < chunks; chunk++) {name} = {next};"));
-        }
+        self.combine_totals(parallel, &|total, chunk| format!("loop.part_{total}[{chunk}]"));
         for Accumulator { data, elem, .. } in &parallel.accumulators {
             let name = self.name(*data);
             let Elem::Prim(prim) = elem else { continue };
             self.line(&format!("cw_merge_{}(ctx, {name}, loop.own_{name}, loop.count_{name}, chunks);", prim.name()));
             self.line(&format!("cw_release(ctx, own_{name});"));
+        }
+    }
+
+    /// What the chunks of a loop read.
+    pub(super) fn describe_loop(&mut self, name: &str, parallel: &Parallel) {
+        self.line(&format!("struct {name} loop;"));
+        for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
+            let name = self.name(*local);
+            self.line(&format!("loop.{name} = {name};"));
+        }
+    }
+
+    /// The totals of all chunks, in their order; what says where a chunk left its own.
+    pub(super) fn combine_totals(&mut self, parallel: &Parallel, part: &dyn Fn(&str, &str) -> String) {
+        for (combine, total) in &parallel.totals {
+            let (name, prim) = (self.name(*total), self.scalar_type(*total));
+            self.line(&format!("{name} = {};", part(&name, "0")));
+            let next = combined(*combine, prim, &name, &part(&name, "chunk"));
+            self.line(&format!("for (int32_t chunk = 1; chunk < chunks; chunk++) {name} = {next};"));
         }
     }
 

@@ -1,0 +1,173 @@
+
+/* Threads that stay together for the steps of a loop.
+
+   In a loop of short steps, each of which is a few loops that threads share, to hand these over takes longer than to run them. Here every thread goes
+   through all steps by itself. What is the same for all it computes for itself; of the shared loops it runs its own chunks, and then they meet. The
+   chunks are those that one thread would run, put together in the same order: the results are the same bits for any number of threads.
+
+   One of them, the leader, makes the arrays of a step before all meet for the last time in the step before, and gives arrays back. When a chunk fails,
+   all leave at the meeting behind it. Those who come too late are not waited for: the loop begins with those who are there. If somebody lets the leader
+   wait for long, all leave behind the step. What steps are left the caller runs in the usual way. */
+
+/* More threads than this would meet for longer than they work. Fewer steps are not worth gathering for. Steps of more work than this are handed over,
+   which balances them better. Loops of more work than this are worth waiting for who sleeps. To find errors (-DCW_STAY_ALWAYS), all are waited for. */
+enum { CW_MOST_TOGETHER = 8, CW_FEW_STEPS = 4, CW_LONG_STEP = 64 * 16384 };
+#ifdef CW_STAY_ALWAYS
+enum { CW_WORTH_WAITING = 0, CW_JOINING_SPINS = INT32_MAX, CW_WAKING_SPINS = INT32_MAX };
+#else
+enum { CW_WORTH_WAITING = 1 << 24, CW_JOINING_SPINS = 256, CW_WAKING_SPINS = CW_SPINS };
+#endif
+
+typedef struct {
+  cw_team *team;
+  int32_t members; /* none until they are known */
+  int32_t numbers[CW_MOST_TOGETHER]; /* of their threads */
+  uint64_t met; /* the last meeting before */
+  uint64_t failed_at, ends_at; /* the meetings at which all leave, and behind whose step they do */
+  int64_t first_failed;
+  cw_context *failed;
+} cw_party;
+
+/* What a thread knows of its party. */
+typedef struct {
+  cw_party *party;
+  int32_t rank, members; /* the leader is the first */
+  uint64_t meeting;
+  bool tired; /* of waiting */
+} cw_member;
+
+typedef int (*cw_make_function)(cw_context *ctx, void *steps, int64_t step);
+
+/* The thread of this number becomes a member; false if there is no place for it, or nothing to do. */
+static bool cw_join(cw_party *party, int32_t number, cw_member *member) {
+  int32_t members = 0;
+  for (int32_t spins = 0; (members = __atomic_load_n(&party->members, __ATOMIC_ACQUIRE)) == 0; spins++)
+    if (spins < CW_SPINS) cw_pause(); else sched_yield();
+  *member = (cw_member){party, 0, members, party->met, false};
+  while (member->rank < members && party->numbers[member->rank] != number) member->rank++;
+  return member->rank < members && party->failed == NULL;
+}
+
+/* All leave at the next meeting; the error is that of the first chunk. */
+__attribute__((cold, noinline)) static void cw_leave(cw_member *member, cw_context *ctx, int64_t chunk) {
+  cw_party *party = member->party;
+  pthread_mutex_lock(&party->team->lock);
+  if (chunk < party->first_failed) {
+    party->first_failed = chunk;
+    party->failed = ctx;
+    __atomic_store_n(&party->failed_at, member->meeting + 1, __ATOMIC_RELAXED);
+  }
+  pthread_mutex_unlock(&party->team->lock);
+}
+
+/* The chunks of a loop that are this member's. */
+static inline int32_t cw_first_own(const cw_member *member, int32_t chunks) {
+  return (int32_t)cw_chunk_start(chunks, member->members, member->rank);
+}
+
+static inline int32_t cw_end_own(const cw_member *member, int32_t chunks) {
+  return (int32_t)cw_chunk_start(chunks, member->members, member->rank + 1);
+}
+
+static inline void cw_run_own(cw_member *member, cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
+  int32_t end = cw_end_own(member, chunks);
+  for (int32_t chunk = cw_first_own(member, chunks); chunk < end; chunk++)
+    if (cw_unlikely(function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1)))) {
+      cw_leave(member, ctx, chunk);
+      return;
+    }
+}
+
+/* Waits for all others; whether to leave. */
+static inline bool cw_meet(cw_member *member) {
+  cw_party *party = member->party;
+  cw_share *shares = party->team->shares;
+  uint64_t meeting = ++member->meeting;
+  __atomic_store_n(&shares[party->numbers[member->rank]].arrived, meeting, __ATOMIC_RELEASE);
+  for (int32_t rank = 0; rank < member->members; rank++) {
+    if (rank == member->rank) continue;
+    uint64_t *arrived = &shares[party->numbers[rank]].arrived;
+    for (int32_t spins = 0; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) < meeting; spins++) {
+      if (spins < CW_SPINS) {
+        cw_pause();
+      } else {
+        member->tired = true;
+        sched_yield();
+      }
+    }
+  }
+  return cw_unlikely(__atomic_load_n(&party->failed_at, __ATOMIC_RELAXED) <= meeting);
+}
+
+/* The last meeting of a step, before which the leader makes the arrays of the next one. Whether to leave; and whether this was the last step. */
+static inline bool cw_meet_last(cw_member *member, cw_context *ctx, cw_make_function make, void *steps, int64_t next, int64_t bound, bool *ends) {
+  cw_party *party = member->party;
+  if (member->rank == 0 && next < bound) {
+    if (cw_unlikely(member->tired)) __atomic_store_n(&party->ends_at, member->meeting + 1, __ATOMIC_RELAXED);
+    else if (make != NULL && make(ctx, steps, next)) cw_leave(member, ctx, INT64_MAX - 1);
+  }
+  bool leaves = cw_meet(member);
+  *ends = __atomic_load_n(&party->ends_at, __ATOMIC_RELAXED) <= member->meeting;
+  return leaves;
+}
+
+static int64_t cw_sum_of_work(int32_t loops, const int64_t *works) {
+  int64_t sum = 0;
+  for (int32_t loop = 0; loop < loops; loop++) sum = cw_saturated_plus(sum, works[loop]);
+  return sum;
+}
+
+/* Whether threads could gain by it, given the work of the loops of a step. */
+static bool cw_may_stay_together(const cw_context *ctx, int64_t steps, int32_t loops, const int64_t *works) {
+  if (ctx->threads <= 1 || ctx->parallel || ctx->session != NULL || steps < CW_FEW_STEPS) return false;
+  bool shares = false;
+  for (int32_t loop = 0; loop < loops; loop++) shares |= works[loop] >= CW_GRAIN;
+  return shares && cw_sum_of_work(loops, works) <= CW_LONG_STEP;
+}
+
+/* Who has come by now, for some time; nobody can come later. How many came, some of them as members. */
+static int32_t cw_gather(cw_party *party, cw_count_in_loop state, int32_t patience) {
+  cw_team *team = party->team;
+  uint64_t loop = state >> CW_COUNT_BITS;
+  for (int32_t spins = 0; spins < patience; spins++) {
+    int32_t here = 0;
+    for (int32_t number = 1; number <= team->workers_count; number++)
+      here += __atomic_load_n(&team->shares[number].taken, __ATOMIC_RELAXED) >> CW_COUNT_BITS == loop;
+    if (here == team->workers_count) break;
+    cw_pause();
+  }
+  int32_t came = 0;
+  party->numbers[0] = 0;
+  for (int32_t number = 0; number <= team->workers_count; number++) { /* nobody has the leader's */
+    cw_count_in_loop closed = loop << CW_COUNT_BITS | (uint64_t)(team->workers_count + 2);
+    cw_count_in_loop before = __atomic_exchange_n(&team->shares[number].taken, closed, __ATOMIC_RELAXED);
+    if (before >> CW_COUNT_BITS != loop) continue;
+    if (++came < CW_MOST_TOGETHER) party->numbers[came] = number;
+  }
+  return came;
+}
+
+/* Runs steps with whoever comes, as many as they stay for, or none. Nonzero if a step failed. */
+__attribute__((noinline)) static int cw_stay_together(cw_context *ctx, cw_party *party, cw_chunk_function function, cw_make_function make,
+                                                      void *steps, int64_t count, int32_t loops, const int64_t *works) {
+  if (ctx->team == NULL) cw_start_team(ctx);
+  cw_team *team = ctx->team;
+  if (team == NULL) return 0;
+  int32_t sleepers = __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
+  bool wake = sleepers > 0 && cw_saturated_times(count, cw_sum_of_work(loops, works)) >= CW_WORTH_WAITING;
+  if (sleepers == team->workers_count && !wake) return 0;
+  *party = (cw_party){.team = team, .met = team->shares[0].arrived, .failed_at = UINT64_MAX, .ends_at = UINT64_MAX, .first_failed = INT64_MAX};
+  int32_t threads = team->workers_count + 1;
+  cw_count_in_loop state = cw_publish(ctx, function, steps, threads, threads, wake);
+  int32_t came = cw_gather(party, state, wake ? CW_WAKING_SPINS : CW_JOINING_SPINS);
+  if (came == 0) return 0;
+  ctx->parallel = true;
+  if (make != NULL && make(ctx, steps, 0)) party->failed = ctx;
+  __atomic_store_n(&party->members, (came < CW_MOST_TOGETHER ? came : CW_MOST_TOGETHER - 1) + 1, __ATOMIC_RELEASE);
+  int failed = party->failed != NULL || function(ctx, steps, 0, 0, 0);
+  cw_wait_for_chunks(team, state, came);
+  ctx->parallel = false;
+  cw_report_live(ctx);
+  if (failed && party->failed != NULL) cw_take_error(ctx, party->failed);
+  return failed;
+}
