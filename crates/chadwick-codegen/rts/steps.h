@@ -6,12 +6,15 @@
    chunks are those that one thread would run, put together in the same order: the results are the same bits for any number of threads.
 
    One of them, the leader, makes the arrays of a step before all meet for the last time in the step before, and gives arrays back. When a chunk fails,
-   all leave at the meeting behind it. Those who come too late are not waited for: the loop begins with those who are there. If somebody lets the leader
-   wait for long, all leave behind the step. What steps are left the caller runs in the usual way. */
+   all leave at the meeting behind it. Those who come too late are not waited for: the loop begins with those who are there. If they wait for one another
+   for longer than it takes to hand loops over, because one is slower or has other things to do, all leave behind the step. What steps are left the caller
+   runs in the usual way, in which who is faster does more. */
 
 /* More threads than this would meet for longer than they work. Fewer steps are not worth gathering for. Steps of more work than this are handed over,
    which balances them better. Loops of more work than this are worth waiting for who sleeps. To find errors (-DCW_STAY_ALWAYS), all are waited for. */
 enum { CW_MOST_TOGETHER = 8, CW_FEW_STEPS = 4, CW_LONG_STEP = 64 * 16384 };
+/* How long they wait at a meeting, in the mean beyond so many. */
+enum { CW_PATIENCE = 16, CW_PATIENT_MEETINGS = 16 };
 #ifdef CW_STAY_ALWAYS
 enum { CW_WORTH_WAITING = 0, CW_JOINING_SPINS = INT32_MAX, CW_WAKING_SPINS = INT32_MAX };
 #else
@@ -33,7 +36,7 @@ typedef struct {
   cw_party *party;
   int32_t rank, members; /* the leader is the first */
   uint64_t meeting;
-  bool tired; /* of waiting */
+  int64_t waited;
 } cw_member;
 
 typedef int (*cw_make_function)(cw_context *ctx, void *steps, int64_t step);
@@ -43,7 +46,7 @@ static bool cw_join(cw_party *party, int32_t number, cw_member *member) {
   int32_t members = 0;
   for (int32_t spins = 0; (members = __atomic_load_n(&party->members, __ATOMIC_ACQUIRE)) == 0; spins++)
     if (spins < CW_SPINS) cw_pause(); else sched_yield();
-  *member = (cw_member){party, 0, members, party->met, false};
+  *member = (cw_member){party, 0, members, party->met, 0};
   while (member->rank < members && party->numbers[member->rank] != number) member->rank++;
   return member->rank < members && party->failed == NULL;
 }
@@ -81,29 +84,39 @@ static inline void cw_run_own(cw_member *member, cw_context *ctx, cw_chunk_funct
 /* Waits for all others; whether to leave. */
 static inline bool cw_meet(cw_member *member) {
   cw_party *party = member->party;
-  cw_share *shares = party->team->shares;
+  cw_share *shares = party->team->shares, *own = &shares[party->numbers[member->rank]];
   uint64_t meeting = ++member->meeting;
-  __atomic_store_n(&shares[party->numbers[member->rank]].arrived, meeting, __ATOMIC_RELEASE);
+  __atomic_store_n(&own->waited, member->waited, __ATOMIC_RELAXED);
+  __atomic_store_n(&own->arrived, meeting, __ATOMIC_RELEASE);
   for (int32_t rank = 0; rank < member->members; rank++) {
     if (rank == member->rank) continue;
     uint64_t *arrived = &shares[party->numbers[rank]].arrived;
     for (int32_t spins = 0; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) < meeting; spins++) {
-      if (spins < CW_SPINS) {
-        cw_pause();
-      } else {
-        member->tired = true;
-        sched_yield();
-      }
+      member->waited++;
+      if (spins < CW_SPINS) cw_pause(); else sched_yield();
     }
   }
   return cw_unlikely(__atomic_load_n(&party->failed_at, __ATOMIC_RELAXED) <= meeting);
+}
+
+/* Whether somebody has waited for too long. */
+static inline bool cw_are_tired(const cw_member *member) {
+  const cw_party *party = member->party;
+  int64_t longest = member->waited;
+  for (int32_t rank = 1; rank < member->members; rank++) {
+    cw_share *share = &party->team->shares[party->numbers[rank]];
+    if (__atomic_load_n(&share->arrived, __ATOMIC_ACQUIRE) <= party->met) continue; /* has not said yet */
+    int64_t waited = __atomic_load_n(&share->waited, __ATOMIC_RELAXED);
+    if (waited > longest) longest = waited;
+  }
+  return longest > CW_PATIENCE * (int64_t)(member->meeting - party->met + CW_PATIENT_MEETINGS);
 }
 
 /* The last meeting of a step, before which the leader makes the arrays of the next one. Whether to leave; and whether this was the last step. */
 static inline bool cw_meet_last(cw_member *member, cw_context *ctx, cw_make_function make, void *steps, int64_t next, int64_t bound, bool *ends) {
   cw_party *party = member->party;
   if (member->rank == 0 && next < bound) {
-    if (cw_unlikely(member->tired)) __atomic_store_n(&party->ends_at, member->meeting + 1, __ATOMIC_RELAXED);
+    if (cw_unlikely(cw_are_tired(member))) __atomic_store_n(&party->ends_at, member->meeting + 1, __ATOMIC_RELAXED);
     else if (make != NULL && make(ctx, steps, next)) cw_leave(member, ctx, INT64_MAX - 1);
   }
   bool leaves = cw_meet(member);

@@ -259,10 +259,9 @@ impl Chunker<'_> {
 
 /// Whether a loop spends its time in vectors: in itself or, if there are loops inside, in all of these.
 fn runs_in_vectors(mark: &Mark, body: &[Stm]) -> bool {
-    let is_straight = |stm: &Stm| match stm {
-        Stm::Let(..) | Stm::Assign(..) | Stm::Store { .. } | Stm::Put { .. } => true,
-        Stm::Declare(_) | Stm::Tick(_) | Stm::Comment(_) => true,
-        _ => false,
+    let is_straight = |stm: &Stm| {
+        let is_step = matches!(stm, Stm::Let(..) | Stm::Assign(..) | Stm::Store { .. } | Stm::Put { .. });
+        is_step || matches!(stm, Stm::Declare(_) | Stm::Tick(_) | Stm::Comment(_))
     };
     let inner: Vec<_> = body.iter().filter(|stm| !is_straight(stm)).collect();
     match inner.is_empty() {
