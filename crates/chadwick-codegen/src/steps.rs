@@ -12,7 +12,8 @@ use rustc_hash::FxHashSet;
 
 /// Marks the loops.
 pub(crate) fn find(functions: &mut [(usize, Function)]) {
-    for (_, function) in functions {
+    // What threads share is in the frame of the function: deep recursion needs small ones.
+    for (_, function) in functions.iter_mut().filter(|(_, function)| !function.recursive) {
         let mut body = std::mem::take(&mut function.body);
         Finder { locals: &function.locals, declared: declared(&body) }.mark(&mut body);
         function.body = body;

@@ -16,15 +16,15 @@ impl Printer<'_> {
         self.indent -= 1;
         let alone = std::mem::replace(self.out, around);
         self.steps_structure(&name, steps);
-        let makes = steps.body.iter().any(|stm| matches!(stm, Stm::Alloc { .. }));
-        if makes {
-            self.make_function(&name, steps);
-        }
-        self.steps_function(&name, steps);
+        let make = match steps.body.iter().any(|stm| matches!(stm, Stm::Alloc { .. })) {
+            true => self.make_function(&name, steps),
+            false => String::from("NULL"),
+        };
+        self.steps_function(&name, steps, &make);
         self.line("{");
         self.indent += 1;
         self.line("int64_t done = 0;");
-        self.run_steps(&name, steps, &bound, makes);
+        self.run_steps(&name, steps, &bound, &make);
         self.indent -= 1;
         self.out.push_str(&alone);
         self.line("}");
@@ -58,15 +58,14 @@ impl Printer<'_> {
         let _ = writeln!(self.chunks, "{parts}struct {name} {{\n  cw_party party;\n  int64_t bound, done;\n{fields}{made}}};\n");
     }
 
-    /// Makes the arrays of a step.
-    fn make_function(&mut self, name: &str, steps: &Steps) {
+    /// A function that makes the arrays of a step; its name.
+    fn make_function(&mut self, name: &str, steps: &Steps) -> String {
+        let make = format!("{name}_make");
         let around = self.begin_function();
-        let _ = writeln!(
-            self.out,
-            "static int {name}_make(cw_context *ctx, void *data, int64_t step) {{\n  struct {name} *steps = data;"
-        );
+        let _ =
+            writeln!(self.out, "static int {make}(cw_context *ctx, void *data, int64_t step) {{\n  struct {name} *steps = data;");
         for stm in &steps.body {
-            let Stm::Alloc { owner, elem, dims, zeroed, site, .. } = stm else { continue };
+            let Stm::Alloc { owner, data, elem, dims, zeroed, site } = stm else { continue };
             let mut known: Vec<Local> = Vec::new();
             dims.iter().for_each(|dim| dim.for_each_local(&mut |local| known.push(local)));
             known.sort_unstable();
@@ -77,26 +76,23 @@ impl Printer<'_> {
                 let (declared, name) = (self.declare(local), self.name(local));
                 self.line(&format!("{declared} = steps->{name};"));
             }
-            let (sizes, owner) = (self.list(dims), self.name(*owner));
-            let elem = super::elem_name(*elem, self.layouts);
-            let rank = dims.len();
-            let block = match dims.contains(&Exp::i64(0)) {
-                true => String::from("NULL"),
-                false => format!("cw_alloc(ctx, sizeof({elem}), {rank}, (const int64_t[]){{{sizes}}}, {zeroed})"),
-            };
-            self.line(&format!("steps->{owner}[step & 1] = {block};"));
-            if !dims.contains(&Exp::i64(0)) {
-                let failure = self.failure(*site, "CW_MEMORY");
-                self.line(&format!("if (cw_unlikely(steps->{owner}[step & 1] == NULL)) {failure}"));
+            for local in [*owner, *data] {
+                if self.is_declared(local) {
+                    self.stm(&Stm::Declare(local));
+                }
             }
+            self.alloc(*owner, *data, *elem, dims, *zeroed, *site);
+            let owner = self.name(*owner);
+            self.line(&format!("steps->{owner}[step & 1] = {owner};"));
             self.indent -= 1;
             self.line("}");
         }
         self.end_function(around);
+        make
     }
 
     /// All steps, as every thread runs them.
-    fn steps_function(&mut self, name: &str, steps: &Steps) {
+    fn steps_function(&mut self, name: &str, steps: &Steps, make: &str) {
         let around = self.begin_function();
         let _ = writeln!(
             self.out,
@@ -121,10 +117,6 @@ impl Printer<'_> {
             }
         }
         let last = steps.body.iter().rposition(|stm| matches!(stm, Stm::Parallel(_)));
-        let make = match steps.body.iter().any(|stm| matches!(stm, Stm::Alloc { .. })) {
-            true => format!("{name}_make"),
-            false => String::from("NULL"),
-        };
         for (at, stm) in steps.body.iter().enumerate() {
             let meet = match Some(at) == last {
                 true => format!("cw_meet_last(&member, ctx, {make}, steps, {index} + 1, steps->bound, &ends)"),
@@ -201,7 +193,7 @@ impl Printer<'_> {
     }
 
     /// Runs steps with the other threads, as long as they stay.
-    fn run_steps(&mut self, name: &str, steps: &Steps, bound: &str, makes: bool) {
+    fn run_steps(&mut self, name: &str, steps: &Steps, bound: &str, make: &str) {
         let loops = steps.body.iter().filter_map(|stm| match stm {
             Stm::Parallel(parallel) => Some(parallel),
             _ => None,
@@ -220,7 +212,6 @@ impl Printer<'_> {
             self.line(&format!("steps.{name} = {name};"));
         }
         self.state_depth();
-        let make = if makes { format!("{name}_make") } else { String::from("NULL") };
         self.line(&format!(
             "if (cw_stay_together(ctx, &steps.party, {name}_together, {make}, &steps, {bound}, {works})) {}",
             self.leave("1")
