@@ -65,11 +65,11 @@ __attribute__((cold, noinline)) static void cw_leave(cw_member *member, cw_conte
 
 /* The chunks of a loop that are this member's. */
 static inline int32_t cw_first_own(const cw_member *member, int32_t chunks) {
-  return (int32_t)cw_chunk_start(chunks, member->members, member->rank);
+  return (int32_t)cw_part_start(chunks, member->members, member->rank);
 }
 
 static inline int32_t cw_end_own(const cw_member *member, int32_t chunks) {
-  return (int32_t)cw_chunk_start(chunks, member->members, member->rank + 1);
+  return (int32_t)cw_part_start(chunks, member->members, member->rank + 1);
 }
 
 static inline void cw_run_own(cw_member *member, cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {

@@ -74,9 +74,17 @@ static inline void cw_pause(void) {
 #endif
 }
 
+/* Where one of so many parts begins, which are as long as one another, or one longer. */
+static inline int64_t cw_part_start(int64_t length, int32_t parts, int32_t part) {
+  int64_t each = length / parts, more = length % parts;
+  return each * part + (part < more ? part : more);
+}
+
+/* Where a chunk of a loop begins. Iterations of long chunks begin where a group of those that go side by side does, and very long ones in a cache line of
+   their own. */
 static inline int64_t cw_chunk_start(int64_t length, int32_t chunks, int32_t chunk) {
-  int64_t each = length / chunks, more = length % chunks;
-  return each * chunk + (chunk < more ? chunk : more);
+  int64_t start = cw_part_start(length, chunks, chunk), each = length / chunks, group = each >= 512 ? 16 : each >= 48 ? 4 : 1;
+  return chunk == chunks ? length : (start + group - 1) & -group;
 }
 
 static inline int64_t cw_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -182,7 +190,7 @@ static int64_t cw_take_chunks(cw_team *team, cw_context *ctx, cw_count_in_loop s
   *all = false;
   for (int32_t helped = 0; helped < count; helped++) {
     int32_t share = (number + helped) % count;
-    int64_t first = cw_chunk_start(chunks, count, share), end = cw_chunk_start(chunks, count, share + 1);
+    int64_t first = cw_part_start(chunks, count, share), end = cw_part_start(chunks, count, share + 1);
     for (;;) {
       int64_t chunk = first + cw_take_chunk(&team->shares[share], loop);
       if (chunk >= end) break;
@@ -205,7 +213,7 @@ static int64_t cw_close_shares(cw_team *team, cw_count_in_loop state) {
   int64_t chunks = (int64_t)(state & CW_COUNT_MASK), taken = 0;
   int32_t count = team->workers_count + 1;
   for (int32_t share = 0; share < count; share++) {
-    int64_t size = cw_chunk_start(chunks, count, share + 1) - cw_chunk_start(chunks, count, share);
+    int64_t size = cw_part_start(chunks, count, share + 1) - cw_part_start(chunks, count, share);
     cw_count_in_loop before =
         __atomic_exchange_n(&team->shares[share].taken, loop << CW_COUNT_BITS | (uint64_t)(chunks + 1), __ATOMIC_RELAXED);
     if (before >> CW_COUNT_BITS == loop) taken += cw_least(size, (int64_t)(before & CW_COUNT_MASK));
