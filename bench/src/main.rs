@@ -25,6 +25,7 @@ A workload is named in full or by its beginning; without any, all are run.
   --list           list the workloads that would be run
   --seconds S      how long each function runs on each side (default 0.5)
   --engine NAME    differentiate with another engine
+  --repeat N       measure each workload so often, anew, and take the median (default 1)
   --threads N      add columns with that many threads, and a table of the speed-ups on both sides
   --jax PYTHON     measure against JAX instead of C, by a Python that has it
   --openblas       measure matrix products against OpenBLAS instead
@@ -50,6 +51,7 @@ struct Options {
     engine: Engine,
     threads: Option<usize>,
     seconds: f64,
+    repeat: usize,
     json: bool,
     list: bool,
     help: bool,
@@ -173,6 +175,7 @@ fn options() -> Result<Options> {
         engine: Engine::Auto,
         threads: None,
         seconds: 0.5,
+        repeat: 1,
         json: false,
         list: false,
         help: false,
@@ -190,6 +193,7 @@ fn options() -> Result<Options> {
             }
             "--threads" => options.threads = Some(value()?.parse()?),
             "--seconds" => options.seconds = value()?.parse()?,
+            "--repeat" => options.repeat = value()?.parse::<usize>()?.max(1),
             "--jax" => options.peer = Peer::Jax(value()?),
             "--openblas" => options.peer = Peer::OpenBlas,
             "--json" => options.json = true,
@@ -227,7 +231,7 @@ fn run(options: &Options) -> Result<()> {
         print_head(options);
     }
     for workload in workloads {
-        let row = measure(workload, options, &directory)?;
+        let row = measure_again(workload, options, &directory)?;
         if !options.json {
             print_row(&row);
         }
@@ -266,6 +270,35 @@ fn compare_engines(workloads: Vec<Workload>, options: &Options) -> Result<()> {
     say!("{}", comparison::native_times(&all, &rows));
     say!("{}", comparison::of_the_thesis(&all, &rows, &engines::lines_of_code).trim_end());
     Ok(())
+}
+
+/// Medians of several measurements: where memory lies, and what else the machine does, differs between them.
+fn measure_again(workload: Workload, options: &Options, directory: &Path) -> Result<Row> {
+    let mut rows = Vec::new();
+    for _ in 0..options.repeat {
+        rows.push(measure(workload.clone(), options, directory)?);
+    }
+    let [primal, gradient] = FUNCTIONS.map(|(_, times)| {
+        let middle = |side: fn(&Times) -> Side| {
+            let sides = || rows.iter().map(|row| side(times(row)));
+            Side {
+                single: middle(sides().map(|side| side.single)),
+                several: sides().map(|side| side.several).collect::<Option<Vec<_>>>().map(middle),
+            }
+        };
+        Times { reference: middle(|times| times.reference), ours: middle(|times| times.ours) }
+    });
+    let row = rows.swap_remove(0);
+    Ok(Row { primal, gradient, ..row })
+}
+
+fn middle(times: impl IntoIterator<Item = Time>) -> Time {
+    let (mut least, mut medians): (Vec<f64>, Vec<f64>) = times.into_iter().map(|time| (time.least, time.median)).unzip();
+    let middle = |times: &mut [f64]| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    Time { least: middle(&mut least), median: middle(&mut medians) }
 }
 
 fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Row> {
