@@ -531,7 +531,7 @@ static inline void cw_turn_four(int64_t *to, int64_t to_row, const int64_t *from
 }
 
 /* A matrix of words is transposed in blocks. Those of the same columns follow each other: who made the columns finds them in its cache. */
-enum { CW_TURNED_ROWS = 512, CW_TURNED_COLUMNS = 8 };
+enum { CW_TURNED_ROWS = 256, CW_TURNED_COLUMNS = 8 };
 
 static inline int64_t cw_turned_blocks(int64_t rows, int64_t columns) {
   return ((rows + CW_TURNED_ROWS - 1) / CW_TURNED_ROWS) * ((columns + CW_TURNED_COLUMNS - 1) / CW_TURNED_COLUMNS);

@@ -29,7 +29,7 @@ const CALL: i64 = 64;
 const RECURSIVE_CALL: i64 = 2048;
 
 /// Elements of a block that is transposed, as `rts/runtime.h` has it.
-const TRANSPOSED_BLOCK: i64 = 8 * 512;
+const TRANSPOSED_BLOCK: i64 = 8 * 256;
 
 /// What all functions of a program tell about calls.
 pub(crate) struct Calls<'a> {
