@@ -118,6 +118,8 @@ impl Peer {
 struct Times {
     reference: Side,
     ours: Side,
+    /// On several threads.
+    speedup: Option<Speedup>,
 }
 
 #[derive(Clone, Copy)]
@@ -125,6 +127,12 @@ struct Side {
     single: Time,
     /// With several threads.
     several: Option<Time>,
+}
+
+impl Side {
+    fn speedup(&self) -> Option<f64> {
+        Some(self.single.least / self.several?.least)
+    }
 }
 
 /// In milliseconds.
@@ -153,9 +161,9 @@ impl Times {
         self.ratio() < 0.05
     }
 
-    fn speedup(&self) -> Option<Speedup> {
-        let of = |side: Side| Some(side.single.least / side.several?.least);
-        Some(Speedup { reference: of(self.reference)?, ours: of(self.ours)? })
+    fn new(reference: Side, ours: Side) -> Times {
+        let speedup = || Some(Speedup { reference: reference.speedup()?, ours: ours.speedup()? });
+        Times { reference, ours, speedup: speedup() }
     }
 }
 
@@ -279,26 +287,32 @@ fn measure_again(workload: Workload, options: &Options, directory: &Path) -> Res
         rows.push(measure(workload.clone(), options, directory)?);
     }
     let [primal, gradient] = FUNCTIONS.map(|(_, times)| {
-        let middle = |side: fn(&Times) -> Side| {
+        let side = |side: fn(&Times) -> Side| {
             let sides = || rows.iter().map(|row| side(times(row)));
-            Side {
-                single: middle(sides().map(|side| side.single)),
-                several: sides().map(|side| side.several).collect::<Option<Vec<_>>>().map(middle),
-            }
+            let several: Option<Vec<Time>> = sides().map(|side| side.several).collect();
+            Side { single: median_time(sides().map(|side| side.single)), several: several.map(median_time) }
         };
-        Times { reference: middle(|times| times.reference), ours: middle(|times| times.ours) }
+        // Both times of a speed-up are from one measurement.
+        let speedups: Option<Vec<Speedup>> = rows.iter().map(|row| times(row).speedup).collect();
+        let speedup = speedups.map(|all| Speedup {
+            reference: median(all.iter().map(|speedup| speedup.reference)),
+            ours: median(all.iter().map(|speedup| speedup.ours)),
+        });
+        Times { reference: side(|times| times.reference), ours: side(|times| times.ours), speedup }
     });
     let row = rows.swap_remove(0);
     Ok(Row { primal, gradient, ..row })
 }
 
-fn middle(times: impl IntoIterator<Item = Time>) -> Time {
-    let (mut least, mut medians): (Vec<f64>, Vec<f64>) = times.into_iter().map(|time| (time.least, time.median)).unzip();
-    let middle = |times: &mut [f64]| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
-    Time { least: middle(&mut least), median: middle(&mut medians) }
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn median_time(times: impl IntoIterator<Item = Time>) -> Time {
+    let times: Vec<Time> = times.into_iter().collect();
+    Time { least: median(times.iter().map(|time| time.least)), median: median(times.iter().map(|time| time.median)) }
 }
 
 fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Row> {
@@ -358,7 +372,7 @@ fn measure(workload: Workload, options: &Options, directory: &Path) -> Result<Ro
             single: best(single),
             several: (!several.is_empty()).then(|| best(several)),
         };
-        Ok(Times { reference: side(&theirs, &theirs_several), ours: side(&own, &own_several) })
+        Ok(Times::new(side(&theirs, &theirs_several), side(&own, &own_several)))
     };
     let primal = times(Which::Primal, "primal")?;
     let gradient = times(Which::Gradient, "gradient")?;
@@ -387,9 +401,10 @@ fn time(function: &Function, arguments: &[Value], seconds: f64) -> Result<Time> 
 
 /// The least of all, and the median of the medians.
 fn best(times: &[Time]) -> Time {
-    let mut medians: Vec<f64> = times.iter().map(|time| time.median).collect();
-    medians.sort_by(f64::total_cmp);
-    Time { least: times.iter().map(|time| time.least).fold(f64::INFINITY, f64::min), median: medians[medians.len() / 2] }
+    Time {
+        least: times.iter().map(|time| time.least).fold(f64::INFINITY, f64::min),
+        median: median(times.iter().map(|time| time.median)),
+    }
 }
 
 fn print_head(options: &Options) {
@@ -442,7 +457,7 @@ fn print_speedups(rows: &[Row], threads: usize, them: &str) {
     for row in rows {
         for (what, times) in FUNCTIONS {
             let times = times(row);
-            let Some(speedup) = times.speedup() else { continue };
+            let Some(speedup) = times.speedup else { continue };
             let missed = if times.handed_back() { String::from("nothing to do") } else { speedup.misses(threads).join(", ") };
             let Speedup { reference, ours } = speedup;
             let name = row.workload.name;
