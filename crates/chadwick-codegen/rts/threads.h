@@ -80,8 +80,7 @@ static inline int64_t cw_part_start(int64_t length, int32_t parts, int32_t part)
   return each * part + (part < more ? part : more);
 }
 
-/* Where a chunk of a loop begins. Iterations of long chunks begin where a group of those that go side by side does, and very long ones in a cache line of
-   their own. */
+/* Where a chunk of a loop begins: a long one where a group of iterations that go side by side does, a very long one in a cache line of its own. */
 static inline int64_t cw_chunk_start(int64_t length, int32_t chunks, int32_t chunk) {
   int64_t start = cw_part_start(length, chunks, chunk), each = length / chunks, group = each >= 512 ? 16 : each >= 48 ? 4 : 1;
   return chunk == chunks ? length : (start + group - 1) & -group;
@@ -425,7 +424,7 @@ static void cw_wait_for_chunks(cw_team *team, cw_count_in_loop state, int64_t co
     if (spins < CW_SPINS) cw_pause(); else sched_yield();
 }
 
-/* Runs a loop in chunks, given the work of all of them; nonzero if one failed. */
+/* Runs a loop in chunks, given the work of all of them; nonzero if one failed. A loop of a step may be too short to be handed over (steps.h). */
 __attribute__((noinline)) static int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
                                                  int64_t length, int64_t work) {
   if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);

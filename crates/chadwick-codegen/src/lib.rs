@@ -115,6 +115,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);
     let lines = match config.profiled {
         true => laps::instrument(&mut functions, &roots, &recursive),
+        // Not where times are taken: these are read between loops, by one thread.
         false => {
             steps::find(&mut functions);
             Vec::new()
