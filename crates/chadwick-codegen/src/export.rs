@@ -141,7 +141,7 @@ impl Interface {
         if generated.recursive {
             out.push_str("#define CW_RECURSIVE 1\n");
         }
-        out.push_str(&generated.c);
+        out.push_str(&generated.c.whole());
         out.push('\n');
         out.push_str(SPECIAL);
         self.print_places(generated, places, &mut out);

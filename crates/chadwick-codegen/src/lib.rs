@@ -1,7 +1,7 @@
 //! First-order Core to C, by way of Loop IR.
 //!
-//! [`generate`] takes a program without functions as data and without derivative operators, and gives the text of one C file that
-//! depends on nothing but the C library. Every function that an entry point needs becomes a C function; [`ir`] says what is between.
+//! [`generate`] takes a program without functions as data and without derivative operators, and gives C that depends on nothing but the C
+//! library, as one file or as several that are compiled at the same time ([`CText`]). Every function that an entry point needs becomes a C function; [`ir`] says what is between.
 
 mod borrow;
 mod c;
@@ -22,7 +22,7 @@ mod steps;
 mod tiles;
 mod views;
 
-pub use c::special_operation;
+pub use c::{CText, Units, special_operation};
 
 use chadwick_core::visit::variable_types;
 use chadwick_core::{Block, Builder, Op, Program, Type, Var};
@@ -43,7 +43,7 @@ pub struct Config<'a> {
 /// A program as C, with what the runtime must know about it.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    pub c: String,
+    pub c: CText,
     /// Places that can fail or speak, by number.
     pub sites: Vec<Site>,
     /// In the order of the program's entry points.

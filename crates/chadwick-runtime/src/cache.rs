@@ -10,14 +10,22 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-/// A directory of compiled code that is kept below a size.
+/// A directory of compiled code that is kept below a size: libraries, one for each program, and objects that many of them are linked with.
 #[derive(Clone, Debug)]
 pub struct Cache {
     directory: PathBuf,
     limit: u64,
+    keeps_libraries: bool,
 }
+
+/// The endings of files that are kept.
+const LIBRARY: &str = "so";
+const OBJECT: &str = "o";
+
+/// What a process left behind that ended while it made something, after so long.
+const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 
 const DEFAULT_LIMIT: u64 = 1 << 30;
 
@@ -28,12 +36,12 @@ static ADDED: AtomicU64 = AtomicU64::new(0);
 
 impl Cache {
     pub fn new(directory: impl Into<PathBuf>, limit: u64) -> Cache {
-        Cache { directory: directory.into(), limit }
+        Cache { directory: directory.into(), limit, keeps_libraries: true }
     }
 
-    /// Keeps nothing: what is made is used once.
-    pub fn none() -> Cache {
-        Cache { directory: PathBuf::from("chadwick-no-cache"), limit: 0 }
+    /// Keeps no libraries: they are made anew and used once.
+    pub fn without_libraries(self) -> Cache {
+        Cache { keeps_libraries: false, ..self }
     }
 
     /// `CHADWICK_CACHE_DIR`, or a directory where the system keeps such things; `CHADWICK_CACHE_LIMIT` bytes, or 1 GiB.
@@ -44,21 +52,50 @@ impl Cache {
             .or_else(|| from("HOME").map(|path| path.join(".cache").join("chadwick")))
             .unwrap_or_else(|| std::env::temp_dir().join("chadwick-cache"));
         let limit = std::env::var("CHADWICK_CACHE_LIMIT").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LIMIT);
-        Cache { directory, limit }
+        Cache::new(directory, limit)
     }
 
-    /// The file made from these texts; `make` gets a path for a source text and the path to write to.
-    pub fn get(
+    /// The library made from these texts; `make` gets a directory to work in and the path to write to.
+    pub fn library(
         &self,
         made_from: &[&str],
         make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
     ) -> Result<PathBuf, CompilerError> {
-        let key = key(made_from);
-        if self.limit == 0 {
-            return make_once(&key, make);
+        match self.keeps_libraries {
+            true => self.get(&key(made_from), LIBRARY, make),
+            false => make_once(&key(made_from), make),
         }
-        let path = self.directory.join(format!("{key}.so"));
-        if use_existing(&path, &key) {
+    }
+
+    /// What is in the object made from these texts.
+    pub fn object(
+        &self,
+        made_from: &[&str],
+        make: impl Fn(&Path, &Path) -> Result<(), CompilerError>,
+    ) -> Result<Vec<u8>, CompilerError> {
+        let key = key(made_from);
+        let path = self.get(&key, OBJECT, &make)?;
+        if let Some(code) = read_whole(&path, &key) {
+            return Ok(code);
+        }
+        // It is not kept, or was removed since.
+        let path = if path.starts_with(&self.directory) { make_once(&key, &make)? } else { path };
+        let code = fs::read(&path).map_err(|error| CompilerError::Io(format!("{}: {error}", path.display())));
+        self.release(&path);
+        code
+    }
+
+    fn get(
+        &self,
+        key: &str,
+        ending: &str,
+        make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
+    ) -> Result<PathBuf, CompilerError> {
+        if self.limit == 0 {
+            return make_once(key, make);
+        }
+        let path = self.directory.join(format!("{key}.{ending}"));
+        if read_whole(&path, key).is_some() {
             return Ok(path);
         }
         let problem = |error: std::io::Error| CompilerError::Io(format!("{}: {error}", self.directory.display()));
@@ -68,17 +105,17 @@ impl Cache {
             Ok(lock)
         });
         // Where nothing can be kept, what is made is used once.
-        let Ok(lock) = locked else { return make_once(&key, make) };
+        let Ok(lock) = locked else { return make_once(key, make) };
         // Somebody else may have made it while we waited.
-        if use_existing(&path, &key) {
+        if read_whole(&path, key).is_some() {
             return Ok(path);
         }
         let unique = format!("{key}.{}.{}", std::process::id(), ADDED.fetch_add(1, Ordering::Relaxed));
-        let (source, target) = (self.directory.join(format!("{unique}.c")), self.directory.join(format!("{unique}.tmp")));
-        let made = make(&source, &target);
-        let _ = fs::remove_file(&source);
-        let result = made.and_then(|()| seal(&target, &key).and_then(|()| fs::rename(&target, &path)).map_err(problem));
-        let _ = fs::remove_file(&target);
+        let workplace = self.directory.join(unique);
+        let target = workplace.join("code");
+        let made = fs::create_dir(&workplace).map_err(problem).and_then(|()| make(&workplace, &target));
+        let result = made.and_then(|()| seal(&target, key).and_then(|()| fs::rename(&target, &path)).map_err(problem));
+        let _ = fs::remove_dir_all(&workplace);
         let _ = fs::remove_file(&lock_path);
         drop(lock);
         if ADDED.load(Ordering::Relaxed) % LOOK_EVERY == 1 {
@@ -87,7 +124,7 @@ impl Cache {
         result.map(|()| path)
     }
 
-    /// Removes a file that [`Cache::get`] gave because it is needed now, but that is not kept.
+    /// Removes a file that [`Cache::library`] gave because it is needed now, but that is not kept.
     pub fn release(&self, path: &Path) {
         if !path.starts_with(&self.directory)
             && let Some(private) = path.parent()
@@ -96,41 +133,48 @@ impl Cache {
         }
     }
 
-    /// Removes the files that were not used for longest, until the rest fits.
+    /// Removes the files that were not used for longest, until the rest fits, and what was left behind.
     fn shrink(&self, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let data = entry.metadata().ok()?;
-                Some((data.modified().ok()?, data.len(), entry.path()))
-            })
-            .collect();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in entries.flatten() {
+            let (path, Ok(data)) = (entry.path(), entry.metadata()) else { continue };
+            let Ok(modified) = data.modified() else { continue };
+            let is_kept = path.extension().is_some_and(|ending| ending == LIBRARY || ending == OBJECT);
+            let is_old = || modified.elapsed().is_ok_and(|age| age > FORGOTTEN);
+            match is_kept {
+                true => files.push((modified, data.len(), path)),
+                false if is_old() && data.is_dir() => drop(fs::remove_dir_all(&path)),
+                false if is_old() => drop(fs::remove_file(&path)),
+                false => {}
+            }
+        }
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
         files.sort();
         for (_, size, path) in files {
             if total <= self.limit {
                 break;
             }
-            if path != keep && path.extension().is_some_and(|extension| extension == "so") && fs::remove_file(&path).is_ok() {
+            if path != keep && fs::remove_file(&path).is_ok() {
                 total = total.saturating_sub(size);
             }
         }
     }
 }
 
-/// Whether the file is there, as it was made; marks it as used.
-fn use_existing(path: &Path, key: &str) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+/// What is in the file, if it is as it was made; marks it as used.
+fn read_whole(path: &Path, key: &str) -> Option<Vec<u8>> {
+    let file = File::open(path).ok()?;
     let mut content = Vec::new();
-    if (&file).read_to_end(&mut content).is_err() {
-        return false;
+    (&file).read_to_end(&mut content).ok()?;
+    let (code, found) = content.split_last_chunk()?;
+    if *found != seal_of(code, key) {
+        return None;
     }
-    let is_whole = content.split_last_chunk().is_some_and(|(code, found)| *found == seal_of(code, key));
-    if is_whole {
-        let _ = file.set_modified(SystemTime::now());
-    }
-    is_whole
+    let length = code.len();
+    content.truncate(length);
+    let _ = file.set_modified(SystemTime::now());
+    Some(content)
 }
 
 /// Puts a hash behind a library, where nobody who loads it looks.
@@ -152,8 +196,8 @@ fn make_once(key: &str, make: impl FnOnce(&Path, &Path) -> Result<(), CompilerEr
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(&directory).map_err(problem)?;
-    let (source, target) = (directory.join("code.c"), directory.join("code.so"));
-    let made = make(&source, &target);
+    let target = directory.join("code");
+    let made = make(&directory, &target);
     if made.is_err() {
         let _ = fs::remove_dir_all(&directory);
     }

@@ -2,9 +2,13 @@
 
 use crate::Options;
 use crate::cache::Cache;
+use chadwick_codegen::CText;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A C compiler: `CC` from the environment, else `cc`.
 #[derive(Clone, Debug)]
@@ -53,10 +57,11 @@ impl Compiler {
         }
     }
 
+    /// The flags by which an object is compiled.
     fn flags(&self, options: Options) -> Vec<String> {
         let mut flags: Vec<String> = self.first_args.clone();
         flags.extend(code_flags(options, Processor::Native));
-        flags.extend(["-fPIC", "-pthread", "-shared", "-w"].map(String::from));
+        flags.extend(["-fPIC", "-pthread", "-w", "-Werror=implicit-function-declaration"].map(String::from));
         flags
     }
 
@@ -104,19 +109,72 @@ impl Compiler {
         format!("{:?} {:?} {:?} {}", self.program, self.flags(options), stamp.ok(), lines.join(" "))
     }
 
-    /// The shared object for a text, from the cache or newly made.
-    pub fn shared_object(&self, text: &str, options: Options, cache: &Cache) -> Result<PathBuf, CompilerError> {
-        cache.get(&[text, &self.identity(options)], |source, target| {
-            std::fs::write(source, text).map_err(|error| CompilerError::Io(format!("{}: {error}", source.display())))?;
-            self.run(source, target, options)
+    /// The shared object for a program, from the cache or newly made. Its parts are compiled at the same time.
+    pub fn shared_object(&self, text: &CText, options: Options, cache: &Cache) -> Result<PathBuf, CompilerError> {
+        let identity = self.identity(options);
+        cache.library(&[&text.whole(), &identity], |workplace, target| {
+            let units = text.units();
+            let (runtime, program) = (units.runtime.iter().enumerate().rev(), units.program.iter().enumerate());
+            // Matrix products take longest.
+            let jobs: Vec<Job<'_>> = runtime
+                .map(|(at, text)| Job { text, object: workplace.join(format!("runtime{at}.o")), is_shared: true })
+                .chain(program.map(|(at, text)| Job { text, object: workplace.join(format!("program{at}.o")), is_shared: false }))
+                .collect();
+            side_by_side(&jobs, |job| match job.is_shared {
+                false => self.object(job.text, workplace, &job.object, options),
+                true => {
+                    let make = |workplace: &Path, target: &Path| self.object(job.text, workplace, target, options);
+                    let code = cache.object(&[job.text, &identity], make)?;
+                    write(&job.object, &code)
+                }
+            })?;
+            let mut command = Command::new(&self.program);
+            command.args(self.flags(options)).args(["-shared", "-o"]).arg(target);
+            command.args(jobs.iter().map(|job| &job.object)).arg("-lm");
+            finish(command, target)
         })
     }
 
-    fn run(&self, source: &Path, target: &Path, options: Options) -> Result<(), CompilerError> {
+    fn object(&self, text: &str, workplace: &Path, target: &Path, options: Options) -> Result<(), CompilerError> {
+        let source = workplace.join(target.file_name().unwrap_or_default()).with_extension("c");
+        write(&source, text.as_bytes())?;
         let mut command = Command::new(&self.program);
-        command.args(self.flags(options)).arg("-o").arg(target).arg(source).arg("-lm");
+        command.args(self.flags(options)).args(["-c", "-o"]).arg(target).arg(&source);
         finish(command, target)
     }
+}
+
+/// An object to make, of which others may have use, too.
+struct Job<'a> {
+    text: &'a str,
+    object: PathBuf,
+    is_shared: bool,
+}
+
+/// Does all jobs, as many at a time as there are processors; the error of the first that fails.
+fn side_by_side<T: Sync>(jobs: &[T], run: impl Fn(&T) -> Result<(), CompilerError> + Sync) -> Result<(), CompilerError> {
+    let next = AtomicUsize::new(0);
+    let error = Mutex::new(None);
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(problem) = run(job) {
+                next.store(jobs.len(), Ordering::Relaxed);
+                error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+            }
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    std::thread::scope(|scope| {
+        for _ in 1..processors.min(jobs.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CompilerError> {
+    std::fs::write(path, bytes).map_err(|error| CompilerError::Io(format!("{}: {error}", path.display())))
 }
 
 /// How a library is compiled.

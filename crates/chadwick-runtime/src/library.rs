@@ -39,7 +39,7 @@ struct RawHost {
 
 type Context = *mut c_void;
 
-/// The functions of `rts/context.h`.
+/// The functions of `rts/context.c`.
 struct Functions {
     close: unsafe extern "C" fn(Context),
     reset: unsafe extern "C" fn(Context),
@@ -193,7 +193,7 @@ impl NativeProgram {
     pub fn profile(&self) -> Option<Profile> {
         let lines = &self.generated.lines;
         let loaded = self.loaded.as_ref()?;
-        // SAFETY: `rts/context.h` defines the function with this type.
+        // SAFETY: `rts/context.c` defines the function with this type.
         let profile: libloading::Symbol<'_, unsafe extern "C" fn(Context, *mut i64)> =
             unsafe { loaded.library.get(b"cw_profile\0") }.ok()?;
         let mut numbers = vec![0i64; lines.len() + 2];
@@ -208,9 +208,9 @@ impl NativeProgram {
         })
     }
 
-    /// The C text.
-    pub fn c_text(&self) -> &str {
-        &self.generated.c
+    /// The C text, as one file.
+    pub fn c_text(&self) -> String {
+        self.generated.c.whole()
     }
 
     /// The most bytes that values took up at one time in the last call.
@@ -314,7 +314,7 @@ impl Loaded {
         let library = unsafe { Library::new(path) }.map_err(problem)?;
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: `rts/context.h` defines the function with this type.
+                // SAFETY: `rts/context.c` defines the function with this type.
                 *unsafe { library.get($name) }.map_err(problem)?
             };
         }

@@ -26,7 +26,7 @@ fn what_many_want_at_once_is_made_once() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let path = cache.get(&["text", "flags"], |_, target| {
+                let path = cache.library(&["text", "flags"], |_, target| {
                     made.fetch_add(1, Ordering::SeqCst);
                     std::thread::sleep(Duration::from_millis(50));
                     std::fs::write(target, "code").map_err(|error| CompilerError::Io(error.to_string()))
@@ -38,7 +38,7 @@ fn what_many_want_at_once_is_made_once() {
     assert_eq!(made.load(Ordering::SeqCst), 1);
     assert_eq!(files(&directory).len(), 1);
     // Other text, or the same with other flags, is something else.
-    let other = cache.get(&["textflags", ""], |_, _| Err(CompilerError::Io(String::from("asked for"))));
+    let other = cache.library(&["textflags", ""], |_, _| Err(CompilerError::Io(String::from("asked for"))));
     assert!(matches!(other, Err(CompilerError::Io(message)) if message == "asked for"));
     assert_eq!(files(&directory).len(), 1, "a failure leaves nothing behind");
 }
@@ -49,7 +49,7 @@ fn what_was_changed_is_made_again() {
     let cache = Cache::new(&directory, 1 << 20);
     let made = AtomicUsize::new(0);
     let get = |text: &str| {
-        let path = cache.get(&[text], |_, target| {
+        let path = cache.library(&[text], |_, target| {
             made.fetch_add(1, Ordering::SeqCst);
             std::fs::write(target, format!("code of {text}")).map_err(|error| CompilerError::Io(error.to_string()))
         });
@@ -74,7 +74,7 @@ fn what_was_not_used_for_longest_goes() {
     let cache = Cache::new(&directory, 20_000);
     for number in 0..200 {
         let text = number.to_string();
-        let path = cache.get(&[&text], |_, target| {
+        let path = cache.library(&[&text], |_, target| {
             std::fs::write(target, vec![0u8; 1000]).map_err(|error| CompilerError::Io(error.to_string()))
         });
         assert!(path.expect("a file").exists());

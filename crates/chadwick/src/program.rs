@@ -395,10 +395,10 @@ impl Program {
 
     /// The C text of the program, if it runs natively.
     pub fn c_text(&self) -> Option<String> {
-        self.as_it_runs().inner.native.as_ref().map(|native| native.borrow().c_text().to_owned())
+        self.as_it_runs().inner.native.as_ref().map(|native| native.borrow().c_text())
     }
 
-    /// A lowered program in native code; `observe` hears how long each step takes. Nothing comes from the cache.
+    /// A lowered program in native code; `observe` hears how long each step takes. It is compiled anew.
     pub(crate) fn build_observed(
         &self,
         lowered: core::Program,
@@ -416,7 +416,7 @@ impl Program {
             let line = |span: Span| source_line(&map, span);
             let config = Config { strict: options.strict, profiled, source_line: &line };
             let started = Instant::now();
-            let mut native = NativeProgram::generate(Rc::clone(&core), options, Cache::none(), &config);
+            let mut native = NativeProgram::generate(Rc::clone(&core), options, Cache::standard().without_libraries(), &config);
             observe("code generation", started.elapsed());
             native.prepare(observe).map_err(|error| Error::NoNativeCode { message: error.to_string() })?;
             Ok(native)

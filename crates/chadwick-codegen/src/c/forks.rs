@@ -20,10 +20,9 @@ impl Printer<'_> {
             connections.iter().flat_map(|own| own.captured.iter().chain(&own.assigned)).copied().collect();
         fields.sort_unstable();
         fields.dedup();
-        self.fork_structure(&name, &fields);
-        for (side, own, stms) in [("left", &connections[0], &fork.left), ("right", &connections[1], &fork.right)] {
-            self.side_function(&format!("{name}_{side}"), &name, own, stms);
-        }
+        let structure = self.fork_structure(&name, &fields);
+        self.side_function("left", structure, &name, &connections[0], &fork.left);
+        self.side_function("right", String::new(), &name, &connections[1], &fork.right);
         self.line("{");
         self.indent += 1;
         self.line(&format!("struct {name} fork;"));
@@ -42,19 +41,19 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    fn fork_structure(&mut self, name: &str, fields: &[Local]) {
+    fn fork_structure(&mut self, name: &str, fields: &[Local]) -> String {
         let mut text = format!("struct {name} {{\n  char unused;\n");
         for local in fields {
             let _ = writeln!(text, "  {};", self.declare(*local));
         }
         text.push_str("};\n\n");
-        self.chunks.push_str(&text);
+        text
     }
 
     /// The function for one side, in front of the function that has the fork.
-    fn side_function(&mut self, name: &str, structure: &str, own: &Connections, stms: &[Stm]) {
-        let around = self.begin_function();
-        let _ = writeln!(self.out, "static int {name}(cw_context *ctx, void *data) {{\n  struct {structure} *fork = data;");
+    fn side_function(&mut self, side: &str, types: String, fork: &str, own: &Connections, stms: &[Stm]) {
+        let around = self.begin_function(types, &format!("{fork}_{side}"), "void *data");
+        self.line(&format!("struct {fork} *fork = data;"));
         for local in &own.captured {
             let (declared, name) = (self.declare(*local), self.name(*local));
             self.line(&format!("{declared} = fork->{name};"));

@@ -1,13 +1,16 @@
 //! Loops in chunks: a function for a chunk, a structure with what it reads, and the call that runs all chunks.
 
+use super::text::FunctionText;
 use super::{Printer, c_type, elem_name, operation};
 use crate::ir::*;
 use chadwick_core::{BinaryOp, Prim, PrimOp};
 use std::fmt::Write;
 
-/// A function whose text waits while another one is written.
+/// A function whose text waits while another one is written, of which this much is known.
 pub(super) struct Around {
     text: String,
+    types: String,
+    signature: String,
     returns: Option<super::Returned>,
     depth: &'static str,
     indent: usize,
@@ -73,12 +76,10 @@ impl Printer<'_> {
             let (elem, name) = (elem_name(*elem, self.layouts), self.name(*data));
             let _ = writeln!(fields, "  {elem} *own_{name};\n  int64_t count_{name};");
         }
-        let around = self.begin_function();
-        let _ = writeln!(self.out, "struct {name} {{\n  char unused;\n{fields}}};\n");
-        let _ = writeln!(
-            self.out,
-            "static int {name}_chunk(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {{\n  struct {name} *loop = data;"
-        );
+        let structure = format!("struct {name} {{\n  char unused;\n{fields}}};\n\n");
+        let parameters = "void *data, int32_t chunk, int64_t from, int64_t to";
+        let around = self.begin_function(structure, &format!("{name}_chunk"), parameters);
+        self.line(&format!("struct {name} *loop = data;"));
         let late = self.failure(parallel.site, "CW_DEADLINE");
         self.line(&format!("if (cw_is_late(ctx)) {late}"));
         for local in &parallel.captured {
@@ -106,10 +107,12 @@ impl Printer<'_> {
         self.end_function(around);
     }
 
-    /// What follows is the text of another function, in front of the one that is being written.
-    pub(super) fn begin_function(&mut self) -> Around {
+    /// What follows is the text of another function, in front of the one that is being written, with structures that it is given.
+    pub(super) fn begin_function(&mut self, types: String, name: &str, parameters: &str) -> Around {
         Around {
-            text: std::mem::take(self.out),
+            text: std::mem::replace(self.out, String::from("{\n")),
+            types,
+            signature: format!("int {name}(cw_context *ctx, {parameters})"),
             returns: self.returns.take(),
             depth: std::mem::replace(&mut self.depth, super::CONTEXT_DEPTH),
             indent: std::mem::replace(&mut self.indent, 1),
@@ -119,9 +122,10 @@ impl Printer<'_> {
     pub(super) fn end_function(&mut self, around: Around) {
         self.line("return 0;");
         self.out.push_str("}\n\n");
-        let text = std::mem::replace(self.out, around.text);
+        let Around { text, types, signature, .. } = around;
         (self.returns, self.depth, self.indent) = (around.returns, around.depth, around.indent);
-        self.chunks.push_str(&text);
+        let text = std::mem::replace(self.out, text);
+        self.printed.push(FunctionText { types, signature, text, ..FunctionText::default() });
     }
 
     fn run_chunks(&mut self, name: &str, parallel: &Parallel, bound: &str, work: &str) {

@@ -15,12 +15,12 @@ impl Printer<'_> {
         self.for_loop(steps.index, "done", &bound, &steps.body, &Mark::Sequential);
         self.indent -= 1;
         let alone = std::mem::replace(self.out, around);
-        self.steps_structure(&name, steps);
+        let mut structure = self.steps_structure(&name, steps);
         let make = match steps.body.iter().any(|stm| matches!(stm, Stm::Alloc { .. })) {
-            true => self.make_function(&name, steps),
+            true => self.make_function(std::mem::take(&mut structure), &name, steps),
             false => String::from("NULL"),
         };
-        self.steps_function(&name, steps, &make);
+        self.steps_function(structure, &name, steps, &make);
         self.line("{");
         self.indent += 1;
         self.line("int64_t done = 0;");
@@ -31,7 +31,7 @@ impl Printer<'_> {
     }
 
     /// What the threads share: their party, what the loop reads and sets, the arrays and totals of two steps, since some are in the next one already.
-    fn steps_structure(&mut self, name: &str, steps: &Steps) {
+    fn steps_structure(&mut self, name: &str, steps: &Steps) -> String {
         let (mut made, mut parts) = (String::new(), String::new());
         for stm in &steps.body {
             match stm {
@@ -55,15 +55,14 @@ impl Printer<'_> {
         for local in shared(&steps.connections) {
             let _ = writeln!(fields, "  {};", self.declare(local));
         }
-        let _ = writeln!(self.chunks, "{parts}struct {name} {{\n  cw_party party;\n  int64_t bound, done;\n{fields}{made}}};\n");
+        format!("{parts}struct {name} {{\n  cw_party party;\n  int64_t bound, done;\n{fields}{made}}};\n\n")
     }
 
     /// A function that makes the arrays of a step; its name.
-    fn make_function(&mut self, name: &str, steps: &Steps) -> String {
+    fn make_function(&mut self, structure: String, name: &str, steps: &Steps) -> String {
         let make = format!("{name}_make");
-        let around = self.begin_function();
-        let _ =
-            writeln!(self.out, "static int {make}(cw_context *ctx, void *data, int64_t step) {{\n  struct {name} *steps = data;");
+        let around = self.begin_function(structure, &make, "void *data, int64_t step");
+        self.line(&format!("struct {name} *steps = data;"));
         for stm in &steps.body {
             let Stm::Alloc { owner, data, elem, dims, zeroed, site } = stm else { continue };
             let mut known: Vec<Local> = Vec::new();
@@ -92,12 +91,10 @@ impl Printer<'_> {
     }
 
     /// All steps, as every thread runs them.
-    fn steps_function(&mut self, name: &str, steps: &Steps, make: &str) {
-        let around = self.begin_function();
-        let _ = writeln!(
-            self.out,
-            "static int {name}_together(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {{\n  struct {name} *steps = data;"
-        );
+    fn steps_function(&mut self, structure: String, name: &str, steps: &Steps, make: &str) {
+        let parameters = "void *data, int32_t chunk, int64_t from, int64_t to";
+        let around = self.begin_function(structure, &format!("{name}_together"), parameters);
+        self.line(&format!("struct {name} *steps = data;"));
         self.line("cw_member member;");
         self.line("if (!cw_join(&steps->party, chunk, &member)) return 0;");
         for local in shared(&steps.connections) {

@@ -5,7 +5,7 @@ CW_HOST cw_context *cw_open(void) {
   if (memory == NULL) return NULL;
   memory->limit = INT64_MAX / 4;
   pthread_mutex_init(&memory->lock, NULL);
-  cw_context *ctx = cw_new_context(memory, CW_MEMOS);
+  cw_context *ctx = cw_new_context(memory, cw_needs_of_program().memos);
   if (ctx == NULL) free(memory); else ctx->threads = 1;
   return ctx;
 }
@@ -51,7 +51,7 @@ CW_HOST void cw_reset(cw_context *ctx) {
   for (cw_context *each = ctx->memory->contexts; each != NULL; each = each->next) {
     cw_forget(each->free_nodes, CW_NODE_CLASSES);
     cw_forget((void **)each->free_blocks, CW_CLASSES);
-    cw_forget(each->memo, CW_MEMOS);
+    cw_forget(each->memo, each->memos);
     cw_reset_chunks(each);
     if (each->unreported != 0) each->unreported = 0;
     if (each->stream_length != 0) each->stream_length = 0;
