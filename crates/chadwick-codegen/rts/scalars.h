@@ -52,12 +52,20 @@ CW_INTEGER(uint64_t, uint64_t, int64_t, u64, 64, 0)
 static inline int32_t cw_clz(uint64_t bits, int width) { return bits == 0 ? width : __builtin_clzll(bits) - (64 - width); }
 static inline int32_t cw_ctz(uint64_t bits, int width) { return bits == 0 ? width : __builtin_ctzll(bits); }
 
+/* A cotangent that is zero makes zero of any factor. Which zero counts in strict mode only: the other one is a vector product under a mask. */
+#ifdef CW_STRICT
+#define CW_SCALED(a, product) ((a) == 0 ? (a) : (product))
+#else
+#define CW_SCALED(a, product) ((a) != 0 ? (product) : 0)
+#endif
+
 /* Of two numbers the one that is not NaN; the first on a tie. */
 #define CW_FLOAT(T, U, name)                                                                                                 \
   static inline T cw_min_##name(T a, T b) { return a <= b || b != b ? a : b; }                                               \
   static inline T cw_max_##name(T a, T b) { return a >= b || b != b ? a : b; }                                               \
   static inline T cw_sign_##name(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a; }                                           \
   static inline T cw_scale_##name(T a, T b) { return a == 0 ? a : a * b; }                                                   \
+  static inline T cw_scale_masked_##name(T a, T b) { return CW_SCALED(a, a * b); }                                           \
   /* The same without a branch, for a cotangent that is the same all through a loop: tests of it would be threaded together, \
      and the loop not vectorised. */                                                                                         \
   static inline T cw_scale_each_##name(T a, T b) {                                                                           \

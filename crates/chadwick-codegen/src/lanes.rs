@@ -395,12 +395,16 @@ pub(crate) fn for_each_straight<'p, 'b>(parts: &'p [Part<'b>], visit: &mut dyn F
     }
 }
 
-/// Whether a part is a loop with another one inside, or one that adds to places.
+/// Whether a part is a loop with another one inside, or one that adds to places. One that sums for its own iteration, and adds to places that are those of
+/// all, is a loop in vectors itself.
 fn is_nest(part: &Part<'_>) -> bool {
-    match part {
-        Part::Loop { parts, .. } => parts.iter().any(|part| matches!(part, Part::Loop { .. } | Part::Addition(_))),
+    let Part::Loop { parts, mark, .. } = part else { return false };
+    let sums = matches!(mark, Mark::Reduction(_));
+    parts.iter().any(|part| match part {
+        Part::Loop { .. } => true,
+        Part::Addition(addition) => !(sums && addition.is_common),
         _ => false,
-    }
+    })
 }
 
 fn for_each_load<'e>(exp: &'e Exp, visit: &mut dyn FnMut(&'e Exp, &'e Exp)) {

@@ -3,6 +3,7 @@
 //! [`generate`] takes a program without functions as data and without derivative operators, and gives C that depends on nothing but the C
 //! library, as one file or as several that are compiled at the same time ([`CText`]). Every function that an entry point needs becomes a C function; [`ir`] says what is between.
 
+mod additions;
 mod borrow;
 mod c;
 mod chunks;
@@ -91,6 +92,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
         operands::inline(&mut program);
     }
     columns::exchange(&mut program);
+    additions::spread(&mut program);
     schedule::schedule(&mut program, config.strict);
     views::part(&mut program);
     let program = &program;

@@ -156,7 +156,7 @@ pub fn virtual_arrays(members: &[Statement], rest: &[Statement], results: &[Atom
 }
 
 /// All variables used, except in `dim` and as whole arrays indexed by exactly `axes`.
-fn outside_uses(op: &Op, axes: &[Var], note: &mut dyn FnMut(Var)) {
+pub fn outside_uses(op: &Op, axes: &[Var], note: &mut dyn FnMut(Var)) {
     let skipped = match op {
         Op::Dim { array: Atom::Var(_), .. } => return,
         Op::Index { array: Atom::Var(_), indices } => is_point(indices, axes) && indices.len() == axes.len(),

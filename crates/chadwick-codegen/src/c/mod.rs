@@ -68,6 +68,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             memory_in_lanes: FxHashMap::default(),
             strict: shared.strict,
             steady: FxHashSet::default(),
+            in_vectors: false,
         };
         printer.function(memos.iter().position(|memo| memo == number));
     }
@@ -249,6 +250,8 @@ struct Printer<'a> {
     strict: bool,
     /// Cotangents that are the same all through the loop around, which runs in vectors, and are scaled several times in it.
     steady: FxHashSet<Local>,
+    /// Whether the C compiler is expected to run what is printed in vectors.
+    in_vectors: bool,
 }
 
 impl Printer<'_> {
@@ -574,9 +577,10 @@ impl Printer<'_> {
 
     fn for_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         let steady = if *mark == Mark::Sequential { FxHashSet::default() } else { steady_cotangents(index, body) };
-        let outer = std::mem::replace(&mut self.steady, steady);
+        let in_vectors = *mark != Mark::Sequential || !self.in_lanes.is_empty();
+        let outer = (std::mem::replace(&mut self.steady, steady), std::mem::replace(&mut self.in_vectors, in_vectors));
         self.marked_loop(index, from, to, body, mark);
-        self.steady = outer;
+        (self.steady, self.in_vectors) = outer;
     }
 
     fn marked_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
@@ -802,6 +806,9 @@ impl Printer<'_> {
                         if self.steady.contains(cotangent) =>
                     {
                         format!("cw_scale_each_{}({})", prim.name(), texts.join(", "))
+                    }
+                    (PrimOp::Binary(BinaryOp::Scale, prim @ (Prim::F32 | Prim::F64)), _) if self.in_vectors => {
+                        format!("cw_scale_masked_{}({})", prim.name(), texts.join(", "))
                     }
                     (PrimOp::Binary(BinaryOp::Pow, prim), [_, Exp::Const(exponent)]) => power(prim, &texts, *exponent),
                     _ => operation(op, &texts),
