@@ -26,11 +26,38 @@ static int64_t cw_sum_of_work(int32_t loops, const int64_t *works) {
   return sum;
 }
 
-CW_SHARED bool cw_may_stay_together(const cw_context *ctx, int64_t steps, int32_t loops, const int64_t *works) {
-  if (ctx->threads <= 1 || ctx->parallel || ctx->session != NULL || steps < CW_FEW_STEPS) return false;
+CW_SHARED cw_stint cw_next_stint(cw_context *ctx, cw_chunk_function function, int64_t steps, int32_t loops, const int64_t *works) {
+  cw_stint stint = {.together = false, .steps = steps};
+  if (ctx->threads <= 1 || ctx->parallel || ctx->session != NULL || steps < CW_FEW_STEPS) return stint;
   bool shares = false;
   for (int32_t loop = 0; loop < loops; loop++) shares |= works[loop] >= CW_GRAIN;
-  return shares && cw_sum_of_work(loops, works) <= CW_LONG_STEP;
+  int64_t work = cw_sum_of_work(loops, works);
+  if (!shares || work > CW_LONG_STEP) return stint;
+  if (ctx->team == NULL) cw_start_team(ctx);
+  cw_team *team = ctx->team;
+  if (team == NULL) return stint;
+#ifdef CW_STAY_ALWAYS
+  stint.together = stint.wakes = true;
+  return stint;
+#endif
+  cw_lesson *lesson = cw_lesson_of(team, function, work);
+  bool settled = cw_is_settled(lesson), alone = cw_is_better_alone(lesson);
+  int64_t usual = settled ? CW_SETTLED_STEPS : CW_TRIED_STEPS;
+  if (steps >= 2 * usual) stint.steps = usual;
+  if (alone) return stint;
+  int32_t sleepers = __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
+  stint.wakes = sleepers > 0 && cw_saturated_times(steps, work) >= CW_WORTH_WAITING;
+  if (sleepers == team->workers_count && !stint.wakes) return stint;
+  if (!cw_is_settled(lesson)) {
+    stint.lesson = lesson;
+    stint.begin = cw_time();
+  }
+  stint.together = cw_is_settled(lesson) || cw_is_shared_in_trial(lesson);
+  return stint;
+}
+
+CW_SHARED void cw_end_stint(const cw_stint *stint) {
+  if (stint->lesson != NULL) cw_learn(stint->lesson, stint->together, (cw_time() - stint->begin) / stint->steps);
 }
 
 /* Who has come by now, for some time; nobody can come later. How many came, some of them as members. */
@@ -55,21 +82,19 @@ static int32_t cw_gather(cw_party *party, cw_count_in_loop state, int32_t patien
   return came;
 }
 
-__attribute__((noinline)) CW_SHARED int cw_stay_together(cw_context *ctx, cw_party *party, cw_chunk_function function, cw_make_function make,
-                                                      void *steps, int64_t count, int32_t loops, const int64_t *works) {
-  if (ctx->team == NULL) cw_start_team(ctx);
+__attribute__((noinline)) CW_SHARED int cw_stay_together(cw_context *ctx, cw_stint *stint, cw_party *party, cw_chunk_function function,
+                                                         cw_make_function make, void *steps, int64_t first) {
   cw_team *team = ctx->team;
-  if (team == NULL) return 0;
-  int32_t sleepers = __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
-  bool wake = sleepers > 0 && cw_saturated_times(count, cw_sum_of_work(loops, works)) >= CW_WORTH_WAITING;
-  if (sleepers == team->workers_count && !wake) return 0;
   *party = (cw_party){.team = team, .met = team->shares[0].arrived, .failed_at = UINT64_MAX, .ends_at = UINT64_MAX, .first_failed = INT64_MAX};
   int32_t threads = team->workers_count + 1;
-  cw_count_in_loop state = cw_publish(ctx, function, steps, threads, threads, wake);
-  int32_t came = cw_gather(party, state, wake ? CW_WAKING_SPINS : CW_JOINING_SPINS);
-  if (came == 0) return 0;
+  cw_count_in_loop state = cw_publish(ctx, function, steps, threads, threads, stint->wakes);
+  int32_t came = cw_gather(party, state, stint->wakes ? CW_WAKING_SPINS : CW_JOINING_SPINS);
+  if (came == 0) {
+    stint->lesson = NULL;
+    return 0;
+  }
   ctx->parallel = true;
-  if (make != NULL && make(ctx, steps, 0)) party->failed = ctx;
+  if (make != NULL && make(ctx, steps, first)) party->failed = ctx;
   __atomic_store_n(&party->members, (came < CW_MOST_TOGETHER ? came : CW_MOST_TOGETHER - 1) + 1, __ATOMIC_RELEASE);
   int failed = party->failed != NULL || function(ctx, steps, 0, 0, 0);
   cw_wait_for_chunks(team, state, came);

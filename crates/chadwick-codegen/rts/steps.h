@@ -6,8 +6,8 @@
 
    One of them, the leader, makes the arrays of a step before all meet for the last time in the step before, and gives arrays back. When a chunk fails,
    all leave at the meeting behind it. Those who come too late are not waited for: the loop begins with those who are there. If they wait for one another
-   for longer than it takes to hand loops over, because one is slower or has other things to do, all leave behind the step. What steps are left the caller
-   runs in the usual way, in which who is faster does more. */
+   for longer than it takes to hand loops over, because one is slower or has other things to do, all leave behind the step. What steps of the stint are left
+   the caller runs in the usual way, in which who is faster does more. */
 
 /* More threads than this would meet for longer than they work. Fewer steps are not worth gathering for. Steps of more work than this are handed over,
    which balances them better. Loops of more work than this are worth waiting for who sleeps. To find errors (-DCW_STAY_ALWAYS), all are waited for. */
@@ -107,9 +107,21 @@ static inline bool cw_meet_last(cw_member *member, cw_context *ctx, cw_make_func
   return leaves;
 }
 
-/* Whether threads could gain by it, given the work of the loops of a step. */
-CW_SHARED bool cw_may_stay_together(const cw_context *ctx, int64_t steps, int32_t loops, const int64_t *works);
+/* Some of the steps of a loop, which threads run together, or one alone. Which is better is learnt as for loops (threads.h), from shorter stints. */
+typedef struct {
+  bool together, wakes; /* who sleeps */
+  int64_t steps;
+  cw_lesson *lesson; /* that learns from it */
+  int64_t begin;
+} cw_stint;
 
-/* Runs steps with whoever comes, as many as they stay for, or none. Nonzero if a step failed. */
-__attribute__((noinline)) CW_SHARED int cw_stay_together(cw_context *ctx, cw_party *party, cw_chunk_function function, cw_make_function make,
-                                                      void *steps, int64_t count, int32_t loops, const int64_t *works);
+enum { CW_TRIED_STEPS = 128, CW_SETTLED_STEPS = 1024 };
+
+/* The next ones of so many steps, given the work of the loops of a step. */
+CW_SHARED cw_stint cw_next_stint(cw_context *ctx, cw_chunk_function function, int64_t steps, int32_t loops, const int64_t *works);
+
+CW_SHARED void cw_end_stint(const cw_stint *stint);
+
+/* Runs the steps of a stint, from the first on, with whoever comes, as many as they stay for, or none. Nonzero if a step failed. */
+__attribute__((noinline)) CW_SHARED int cw_stay_together(cw_context *ctx, cw_stint *stint, cw_party *party, cw_chunk_function function,
+                                                         cw_make_function make, void *steps, int64_t first);

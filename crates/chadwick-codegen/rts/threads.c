@@ -293,20 +293,71 @@ static void cw_wait_for_chunks(cw_team *team, cw_count_in_loop state, int64_t co
     if (spins < CW_SPINS) cw_pause(); else sched_yield();
 }
 
-__attribute__((noinline)) CW_SHARED int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
-                                                 int64_t length, int64_t work) {
-  if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
-#ifdef CW_FORKS
-  if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
+/* The time in units that do not matter, from a clock that costs little. */
+static int64_t cw_time(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  return (int64_t)__builtin_ia32_rdtsc();
+#else
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 #endif
-  cw_team *team = ctx->parallel || chunks <= 1 || work < CW_GRAIN ? NULL : ctx->team;
-  int32_t sleepers = team == NULL ? 0 : __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
-  bool wake = team != NULL && cw_is_worth_waking(team, sleepers, work);
-  if (team == NULL || (sleepers == team->workers_count && !wake)) {
-    for (int32_t chunk = 0; chunk < chunks; chunk++)
-      if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
-    return 0;
+}
+
+/* What is known of a loop of so much work. */
+static cw_lesson *cw_lesson_of(cw_team *team, cw_chunk_function function, int64_t work) {
+  int32_t magnitude = 63 - __builtin_clzll((uint64_t)work | 1);
+  uint64_t hash = ((uint64_t)(uintptr_t)function + (uint64_t)magnitude) * UINT64_C(0x9e3779b97f4a7c15);
+  cw_lesson *lesson = &team->lessons[hash >> 58];
+  if (lesson->function != function || lesson->magnitude != magnitude)
+    *lesson = (cw_lesson){.function = function, .magnitude = magnitude, .term = CW_SHORTEST_TERM, .shares = true};
+  return lesson;
+}
+
+/* Whether it goes the way that was better in trials: for a term. */
+static bool cw_is_settled(const cw_lesson *lesson) { return lesson->runs >= CW_TRIALS; }
+
+/* Counts a run of a settled one that goes alone. */
+static bool cw_is_better_alone(cw_lesson *lesson) {
+  if (!cw_is_settled(lesson)) return false;
+  if (lesson->runs++ == CW_TRIALS + lesson->term) {
+    lesson->runs = 0;
+    memset(lesson->all, 0, sizeof lesson->all);
+    memset(lesson->longest, 0, sizeof lesson->longest);
+    return false;
   }
+  return !lesson->shares;
+}
+
+static bool cw_is_shared_in_trial(const cw_lesson *lesson) {
+#ifdef CW_STAY_ALWAYS
+  return true;
+#else
+  return lesson->runs / CW_TRIAL_GROUP % 2 == 0;
+#endif
+}
+
+/* Learns how long a trial took. The first of a group finds things where the other way has left them; the longest may have been interrupted. */
+static void cw_learn(cw_lesson *lesson, bool shared, int64_t time) {
+  bool is_first = lesson->runs++ % CW_TRIAL_GROUP == 0;
+  if (!is_first) lesson->all[shared] += time;
+  if (!is_first && time > lesson->longest[shared]) lesson->longest[shared] = time;
+  if (!cw_is_settled(lesson)) return;
+  int64_t alone = lesson->all[0] - lesson->longest[0], together = lesson->all[1] - lesson->longest[1];
+  bool shares = together < alone - alone / 32;
+  if (shares != lesson->shares) lesson->term = CW_SHORTEST_TERM;
+  else if (lesson->term < CW_LONGEST_TERM) lesson->term *= 2;
+  lesson->shares = shares;
+}
+
+static int cw_run_alone(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
+  for (int32_t chunk = 0; chunk < chunks; chunk++)
+    if (function(ctx, loop, chunk, cw_chunk_start(length, chunks, chunk), cw_chunk_start(length, chunks, chunk + 1))) return 1;
+  return 0;
+}
+
+static int cw_run_shared(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length, bool wake) {
+  cw_team *team = ctx->team;
   cw_count_in_loop state = cw_publish(ctx, function, loop, chunks, length, wake);
   ctx->parallel = true;
   bool all;
@@ -316,6 +367,28 @@ __attribute__((noinline)) CW_SHARED int cw_run_loop(cw_context *ctx, cw_chunk_fu
   if (team->failed == NULL) return 0;
   cw_take_error(ctx, team->failed);
   return 1;
+}
+
+__attribute__((noinline)) CW_SHARED int cw_run_loop(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks,
+                                                 int64_t length, int64_t work) {
+  if (ctx->threads > 1 && ctx->team == NULL && chunks > 1 && !ctx->parallel) cw_start_team(ctx);
+#ifdef CW_FORKS
+  if (ctx->session != NULL) return cw_fork_chunks(ctx, function, loop, chunks, length);
+#endif
+  cw_team *team = ctx->parallel || chunks <= 1 || work < CW_GRAIN ? NULL : ctx->team;
+  if (team == NULL) return cw_run_alone(ctx, function, loop, chunks, length);
+  cw_lesson *lesson = work < CW_LONG_LOOP ? cw_lesson_of(team, function, work) : NULL;
+  /* Nobody is woken for a loop that is better alone. */
+  if (lesson != NULL && cw_is_better_alone(lesson)) return cw_run_alone(ctx, function, loop, chunks, length);
+  int32_t sleepers = __atomic_load_n(&team->sleepers, __ATOMIC_RELAXED);
+  bool wake = cw_is_worth_waking(team, sleepers, work);
+  if (sleepers == team->workers_count && !wake) return cw_run_alone(ctx, function, loop, chunks, length);
+  if (lesson == NULL || cw_is_settled(lesson)) return cw_run_shared(ctx, function, loop, chunks, length, wake);
+  bool shared = cw_is_shared_in_trial(lesson);
+  int64_t begin = cw_time();
+  int failed = shared ? cw_run_shared(ctx, function, loop, chunks, length, wake) : cw_run_alone(ctx, function, loop, chunks, length);
+  cw_learn(lesson, shared, cw_time() - begin);
+  return failed;
 }
 
 static int cw_copy_part(cw_context *ctx, void *data, int32_t chunk, int64_t from, int64_t to) {

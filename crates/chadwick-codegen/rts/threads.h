@@ -5,6 +5,9 @@
    meets the same parts of arrays in one loop after the other; then it helps with the shares of others. A loop is over when all its chunks are: who
    comes too late finds none, and nobody waits for him. When chunks fail, the error is that of the first.
 
+   Whether a short loop is worth handing over depends on how far apart the cores are, which differs tenfold between machines, and on what their caches
+   hold. So it is tried both ways now and then, and goes the faster way in between. That changes who runs a chunk, and nothing else.
+
    A worker looks out for the next loop for some time before it sleeps. Handing a loop to who looks out takes a fraction of a microsecond: what
    changes from loop to loop is in one cache line, which only who runs the loop writes to, and what a worker says of its chunks in another. Waking
    somebody takes much longer, so only loops that are long, or many short ones, do that. */
@@ -45,6 +48,20 @@ typedef struct {
   int64_t waited;
 } cw_share;
 
+/* What was learnt of a loop of some work: how long trials took alone and shared, all of them and the longest, and which was less. It is tried a few times
+   each way, and then goes the better way for a term, which is longer each time that it turns out the same. */
+typedef struct {
+  cw_chunk_function function;
+  int32_t magnitude;
+  int32_t runs, term;
+  bool shares;
+  int64_t all[2], longest[2];
+} cw_lesson;
+
+enum { CW_LESSONS = 64, CW_TRIALS = 16, CW_TRIAL_GROUP = 4, CW_SHORTEST_TERM = 256, CW_LONGEST_TERM = 1 << 16 };
+/* Loops of more work than this are always shared. */
+enum { CW_LONG_LOOP = 256 * 16384 };
+
 typedef struct cw_team {
   /* The loop that runs, and its chunks. All else in this line is for those who have taken one of them. */
   _Alignas(64) cw_count_in_loop state;
@@ -62,6 +79,7 @@ typedef struct cw_team {
   cw_worker *workers;
   cw_share *shares;
   int64_t unshared; /* work of loops that were not worth waking anybody */
+  cw_lesson lessons[CW_LESSONS];
   bool quit;
   pthread_mutex_t lock;
   pthread_cond_t wake;

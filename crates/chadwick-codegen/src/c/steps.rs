@@ -11,9 +11,9 @@ impl Printer<'_> {
         self.chunks_count += 1;
         let around = std::mem::take(self.out);
         let bound = self.exp(&steps.bound);
-        self.indent += 1;
-        self.for_loop(steps.index, "done", &bound, &steps.body, &Mark::Sequential);
-        self.indent -= 1;
+        self.indent += 2;
+        self.for_loop(steps.index, "done", "until", &steps.body, &Mark::Sequential);
+        self.indent -= 2;
         let alone = std::mem::replace(self.out, around);
         let mut structure = self.steps_structure(&name, steps);
         let make = match steps.body.iter().any(|stm| matches!(stm, Stm::Alloc { .. })) {
@@ -24,9 +24,15 @@ impl Printer<'_> {
         self.line("{");
         self.indent += 1;
         self.line("int64_t done = 0;");
+        self.line(&format!("while (done < {bound}) {{"));
+        self.indent += 1;
         self.run_steps(&name, steps, &bound, &make);
-        self.indent -= 1;
         self.out.push_str(&alone);
+        self.line("done = until;");
+        self.line("cw_end_stint(&stint);");
+        self.indent -= 1;
+        self.line("}");
+        self.indent -= 1;
         self.line("}");
     }
 
@@ -55,7 +61,7 @@ impl Printer<'_> {
         for local in shared(&steps.connections) {
             let _ = writeln!(fields, "  {};", self.declare(local));
         }
-        format!("{parts}struct {name} {{\n  cw_party party;\n  int64_t bound, done;\n{fields}{made}}};\n\n")
+        format!("{parts}struct {name} {{\n  cw_party party;\n  int64_t first, bound, done;\n{fields}{made}}};\n\n")
     }
 
     /// A function that makes the arrays of a step; its name.
@@ -103,7 +109,7 @@ impl Printer<'_> {
         }
         let index = self.name(steps.index);
         let index_declared = self.declare(steps.index);
-        self.line(&format!("{index_declared} = 0;"));
+        self.line(&format!("{index_declared} = steps->first;"));
         self.line(&format!("for (bool ends = false; !ends && {index} < steps->bound; {index}++) {{"));
         self.indent += 1;
         // What the leader made for this step, before it makes more.
@@ -199,18 +205,20 @@ impl Printer<'_> {
             .map(|parallel| format!("cw_saturated_times({}, {})", self.exp(&parallel.bound), self.exp(&parallel.work)))
             .collect();
         let works = format!("{}, (const int64_t[]){{{}}}", works.len(), works.join(", "));
-        self.line(&format!("if (cw_may_stay_together(ctx, {bound}, {works})) {{"));
+        self.line(&format!("cw_stint stint = cw_next_stint(ctx, {name}_together, {bound} - done, {works});"));
+        self.line("int64_t until = done + stint.steps;");
+        self.line("if (stint.together) {");
         self.indent += 1;
         self.line(&format!("struct {name} steps;"));
-        self.line(&format!("steps.bound = {bound};"));
-        self.line("steps.done = 0;");
+        self.line("steps.first = steps.done = done;");
+        self.line("steps.bound = until;");
         for local in shared(&steps.connections) {
             let name = self.name(local);
             self.line(&format!("steps.{name} = {name};"));
         }
         self.state_depth();
         self.line(&format!(
-            "if (cw_stay_together(ctx, &steps.party, {name}_together, {make}, &steps, {bound}, {works})) {}",
+            "if (cw_stay_together(ctx, &stint, &steps.party, {name}_together, {make}, &steps, done)) {}",
             self.leave("1")
         ));
         self.restore_depth();
