@@ -35,15 +35,15 @@ static bool cw_run_chunk(cw_team *team, cw_context *ctx, int32_t chunks, int32_t
   return false;
 }
 
-/* How many chunks of a share were taken before, in this loop; all of them if another loop has begun. */
-static int64_t cw_take_chunk(cw_share *share, uint64_t loop) {
+/* How many of the chunks of a share were taken before, in this loop; all of them if another loop has begun. Where there is none to take, only looks. */
+static int64_t cw_take_chunk(cw_share *share, uint64_t loop, int64_t size) {
   cw_count_in_loop taken = __atomic_load_n(&share->taken, __ATOMIC_RELAXED);
   for (;;) {
     uint64_t last = taken >> CW_COUNT_BITS;
-    if (last > loop) return CW_MAX_CHUNKS + CW_MAX_THREADS;
-    cw_count_in_loop next = last == loop ? taken + 1 : loop << CW_COUNT_BITS | 1;
-    if (__atomic_compare_exchange_n(&share->taken, &taken, next, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return last == loop ? (int64_t)(taken & CW_COUNT_MASK) : 0;
+    int64_t before = last == loop ? (int64_t)(taken & CW_COUNT_MASK) : last > loop ? size : 0;
+    if (before >= size) return size;
+    cw_count_in_loop next = loop << CW_COUNT_BITS | (uint64_t)(before + 1);
+    if (__atomic_compare_exchange_n(&share->taken, &taken, next, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return before;
   }
 }
 
@@ -59,7 +59,7 @@ static int64_t cw_take_chunks(cw_team *team, cw_context *ctx, cw_count_in_loop s
     int32_t share = (number + helped) % count;
     int64_t first = cw_part_start(chunks, count, share), end = cw_part_start(chunks, count, share + 1);
     for (;;) {
-      int64_t chunk = first + cw_take_chunk(&team->shares[share], loop);
+      int64_t chunk = first + cw_take_chunk(&team->shares[share], loop, end - first);
       if (chunk >= end) break;
       if (worker != NULL && done == 0) cw_begin_chunks(worker);
       bool matters = chunk <= __atomic_load_n(&team->first_failed, __ATOMIC_RELAXED);

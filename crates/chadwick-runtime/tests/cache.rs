@@ -83,3 +83,40 @@ fn what_was_not_used_for_longest_goes() {
     // It looks at the size now and then, not every time.
     assert!(left <= 20_000 + 65_000, "{left}");
 }
+
+#[test]
+fn objects_are_kept_where_libraries_are_not() {
+    let directory = directory("objects");
+    let made = AtomicUsize::new(0);
+    let object = |cache: &Cache| {
+        let make = |workplace: &std::path::Path, target: &std::path::Path| {
+            made.fetch_add(1, Ordering::SeqCst);
+            assert!(workplace.is_dir());
+            std::fs::write(target, "object").map_err(|error| CompilerError::Io(error.to_string()))
+        };
+        assert_eq!(cache.object(&["text"], make).expect("an object"), b"object");
+    };
+    let cache = Cache::new(&directory, 1 << 20).without_libraries();
+    object(&cache);
+    object(&cache);
+    assert_eq!(made.load(Ordering::SeqCst), 1);
+    let kept: Vec<(String, u64)> = files(&directory);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    // What was damaged is made again.
+    std::fs::write(directory.join(&kept[0].0), "damaged").expect("a file");
+    object(&cache);
+    assert_eq!(made.load(Ordering::SeqCst), 2);
+    let library = cache
+        .library(&["text"], |_, target| std::fs::write(target, "library").map_err(|error| CompilerError::Io(error.to_string())));
+    let library = library.expect("a library");
+    assert!(library.exists() && !library.starts_with(&directory));
+    cache.release(&library);
+    assert!(!library.exists());
+    assert_eq!(files(&directory).len(), 1);
+    // Without any room nothing is kept, and everything is there all the same.
+    let none = Cache::new(directory.join("none"), 0);
+    object(&none);
+    object(&none);
+    assert_eq!(made.load(Ordering::SeqCst), 4);
+    assert!(!directory.join("none").exists());
+}

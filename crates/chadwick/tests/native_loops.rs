@@ -70,6 +70,29 @@ fn checks_that_conditions_do_not_make_needless_stay() {
     }
 }
 
+const PAIRS: &str = r"
+def energy [n] (m: [n]f64) (x: [n]f64): f64 =
+  f64.sum (map (\p -> f64.sum (map2 (\m q -> m / f64.sqrt ((p - q) * (p - q) + 1)) m x)) x)
+entry places [n] (m: [n]f64) (x: [n]f64): [n]f64 = grad (energy m) x
+entry both [n] (m: [n]f64) (x: [n]f64): ([n]f64, [n]f64) = grad (uncurry energy) (m, x)
+";
+
+/// What each row of pairs adds to the cotangents of all bodies is added in the loop that makes it, beside the sums of the row.
+#[test]
+fn what_is_made_to_be_added_is_not_stored() {
+    let program = source(PAIRS).with_engine(Engine::ChadFast).expect("derivatives as Core");
+    let text = own_text(&program);
+    let chunks = text.match_indices("_chunk(cw_context").map(|(at, _)| text[at..].split("\n}").next().unwrap_or_default());
+    for chunk in chunks {
+        assert!(!chunk.contains("cw_alloc"), "{chunk}");
+    }
+    for size in [0, 1, 2, 9, 200] {
+        let args = [numbers(size, 3).into(), numbers(size, 5).into()];
+        agrees(&program, "places", &args);
+        agrees(&program, "both", &args);
+    }
+}
+
 const CHAINS: &str = r"
 def orbit (steps: i64) (x: f64): f64 = loop y = x for i < steps do y + 0.01 * f64.sin y - 0.001 * f64.i64 i * y
 entry values [n] (steps: i64) (x: [n]f64): [n]f64 = map (orbit steps) x

@@ -68,7 +68,7 @@ pub(crate) fn print(program: &Program, functions: &[(usize, Function)], shared: 
             memory_in_lanes: FxHashMap::default(),
             strict: shared.strict,
             steady: FxHashSet::default(),
-            in_vectors: false,
+            masks: false,
         };
         printer.function(memos.iter().position(|memo| memo == number));
     }
@@ -250,8 +250,8 @@ struct Printer<'a> {
     strict: bool,
     /// Cotangents that are the same all through the loop around, which runs in vectors, and are scaled several times in it.
     steady: FxHashSet<Local>,
-    /// Whether the C compiler is expected to run what is printed in vectors.
-    in_vectors: bool,
+    /// Whether products with cotangents are chosen rather than jumped over: in vectors, and in short loops that hand cotangents on.
+    masks: bool,
 }
 
 impl Printer<'_> {
@@ -577,10 +577,10 @@ impl Printer<'_> {
 
     fn for_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
         let steady = if *mark == Mark::Sequential { FxHashSet::default() } else { steady_cotangents(index, body) };
-        let in_vectors = *mark != Mark::Sequential || !self.in_lanes.is_empty();
-        let outer = (std::mem::replace(&mut self.steady, steady), std::mem::replace(&mut self.in_vectors, in_vectors));
+        let masks = *mark != Mark::Sequential || !self.in_lanes.is_empty() || scales_little(body);
+        let outer = (std::mem::replace(&mut self.steady, steady), std::mem::replace(&mut self.masks, masks));
         self.marked_loop(index, from, to, body, mark);
-        (self.steady, self.in_vectors) = outer;
+        (self.steady, self.masks) = outer;
     }
 
     fn marked_loop(&mut self, index: Local, from: &str, to: &str, body: &[Stm], mark: &Mark) {
@@ -807,7 +807,7 @@ impl Printer<'_> {
                     {
                         format!("cw_scale_each_{}({})", prim.name(), texts.join(", "))
                     }
-                    (PrimOp::Binary(BinaryOp::Scale, prim @ (Prim::F32 | Prim::F64)), _) if self.in_vectors => {
+                    (PrimOp::Binary(BinaryOp::Scale, prim @ (Prim::F32 | Prim::F64)), _) if self.masks => {
                         format!("cw_scale_masked_{}({})", prim.name(), texts.join(", "))
                     }
                     (PrimOp::Binary(BinaryOp::Pow, prim), [_, Exp::Const(exponent)]) => power(prim, &texts, *exponent),
@@ -856,6 +856,18 @@ impl Printer<'_> {
             Exp::Runtime(name, args) => format!("{name}({})", self.list(args)),
         }
     }
+}
+
+/// Whether a body has a few products with cotangents. Where there are many, jumps that are foreseen are faster.
+fn scales_little(body: &[Stm]) -> bool {
+    const FEW: usize = 8;
+    let mut count = 0;
+    for_each_stm(body, &mut |stm| {
+        for_each_exp(stm, &mut |exp| {
+            count += usize::from(matches!(exp, Exp::Prim(PrimOp::Binary(BinaryOp::Scale, _), _)));
+        });
+    });
+    count <= FEW
 }
 
 /// What a loop scales several times and does not change: locals that are older than its counter.
