@@ -24,6 +24,10 @@
 -- entry: outside
 -- input { 30i64 9i64 } error: out of bounds
 
+-- ==
+-- entry: failing
+-- input { 30i64 9i64 0i64 } error: out of bounds
+
 def sigmoid (x: f64): f64 = 1 / (1 + f64.exp (-x))
 def dot [n] (a: [n]f64) (b: [n]f64): f64 = f64.sum (map2 (*) a b)
 
@@ -66,3 +70,8 @@ entry late (n: i64) (steps: i64): f64 =
 
 entry outside (n: i64) (steps: i64): [n]i64 =
   loop xs = iota n for t < steps do map (\x -> xs[if t == steps - 2 && x > n / 2 then n + x else x]) xs
+
+-- Reads beside the end in one place of one step, which may be the first that threads run together.
+entry failing (n: i64) (steps: i64) (bad: i64): [n]f64 =
+  loop xs = map f64.i64 (iota n) for s < steps do
+    tabulate n (\i -> 0.75 * xs[i] + 0.25 * xs[if s == bad && i == 0 then n else (i + 1) % n])

@@ -51,3 +51,19 @@ fn steps_are_those_of_one_thread() {
     }
     let _ = std::fs::remove_dir_all(cache);
 }
+
+/// Who hears late that somebody has failed comes to the meeting all the same, for the others wait there.
+#[test]
+fn nobody_waits_for_who_heard_of_a_failure() {
+    let cache = std::env::temp_dir().join(format!("chadwick-failing-steps-{}", std::process::id()));
+    // Stints begin at some of these steps.
+    for bad in ["0", "128", "384"] {
+        for threads in ["3", "7"].repeat(3) {
+            let arguments = ["run", "--threads", threads, "--timeout", "20", PROGRAM, "failing", "20000", "3000", bad];
+            let output = chadwick("cc", &arguments, &cache);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(said.contains("index 20000 out of bounds for size 20000"), "{threads} threads, step {bad}: {said}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(cache);
+}

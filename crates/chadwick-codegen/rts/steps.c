@@ -6,7 +6,7 @@ CW_SHARED bool cw_join(cw_party *party, int32_t number, cw_member *member) {
     if (spins < CW_SPINS) cw_pause(); else sched_yield();
   *member = (cw_member){party, 0, members, party->met, 0};
   while (member->rank < members && party->numbers[member->rank] != number) member->rank++;
-  return member->rank < members && party->failed == NULL;
+  return member->rank < members && !party->unmade;
 }
 
 __attribute__((cold, noinline)) CW_SHARED void cw_leave(cw_member *member, cw_context *ctx, int64_t chunk) {
@@ -94,9 +94,12 @@ __attribute__((noinline)) CW_SHARED int cw_stay_together(cw_context *ctx, cw_sti
     return 0;
   }
   ctx->parallel = true;
-  if (make != NULL && make(ctx, steps, first)) party->failed = ctx;
+  if (make != NULL && make(ctx, steps, first)) {
+    party->failed = ctx;
+    party->unmade = true;
+  }
   __atomic_store_n(&party->members, (came < CW_MOST_TOGETHER ? came : CW_MOST_TOGETHER - 1) + 1, __ATOMIC_RELEASE);
-  int failed = party->failed != NULL || function(ctx, steps, 0, 0, 0);
+  int failed = party->unmade || function(ctx, steps, 0, 0, 0);
   cw_wait_for_chunks(team, state, came);
   ctx->parallel = false;
   cw_report_live(ctx);

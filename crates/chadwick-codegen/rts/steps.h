@@ -28,6 +28,7 @@ typedef struct {
   uint64_t failed_at, ends_at; /* the meetings at which all leave, and behind whose step they do */
   int64_t first_failed;
   cw_context *failed;
+  bool unmade; /* nobody runs any step: there was no room for the arrays of the first; known before the members are */
 } cw_party;
 
 /* What a thread knows of its party. */

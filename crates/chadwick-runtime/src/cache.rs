@@ -95,6 +95,9 @@ impl Cache {
             return make_once(key, make);
         }
         let path = self.directory.join(format!("{key}.{ending}"));
+        if path.is_dir() {
+            return make_once(key, make);
+        }
         if read_whole(&path, key).is_some() {
             return Ok(path);
         }

@@ -219,6 +219,8 @@ fn code_flags(options: Options, processor: Processor) -> Vec<String> {
     if processor == Processor::Native {
         flags.push(String::from("-march=native"));
     }
+    // First, for it sets others back: with it, what rounds on purpose would not.
+    flags.push(String::from("-fno-fast-math"));
     flags.extend(["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"].map(String::from));
     // A recursive function is inlined into itself a few times, though its checks make it longer than one without.
     flags.push(String::from("--param=max-inline-insns-recursive=900"));
@@ -239,10 +241,12 @@ fn code_flags(options: Options, processor: Processor) -> Vec<String> {
 /// Runs a command to its end, and sees that it made its file.
 fn finish(mut command: Command, target: &Path) -> Result<(), CompilerError> {
     let output = command.output().map_err(|error| CompilerError::Io(format!("{:?}: {error}", command.get_program())))?;
-    let message: String = match output.status.success() {
+    let said: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();
+    let message = match output.status.success() {
         true if target.exists() => return Ok(()),
         true => String::from("it reported no error, but wrote no file"),
-        false => String::from_utf8_lossy(&output.stderr).chars().take(4000).collect(),
+        false if said.trim().is_empty() => format!("it said nothing ({})", output.status),
+        false => said,
     };
     Err(CompilerError::Failed { command: format!("{command:?}"), message })
 }
