@@ -39,11 +39,12 @@ typedef uint64_t cw_count_in_loop;
 enum { CW_COUNT_BITS = 24 };
 #define CW_COUNT_MASK (((cw_count_in_loop)1 << CW_COUNT_BITS) - 1)
 
-/* Chunks that one thread takes before it helps others: how many were taken, by whomever. Chunks that this thread is done with, of whichever share. Of
-   threads that stay together (steps.h): the last meeting that it came to, and how long it waited there and before. Each in a cache line of its own. */
+/* Chunks that one thread takes before it helps others: how many were taken, by whomever. Chunks that this thread is done with, of whichever share: in the
+   same cache line, for who looks whether there is a chunk left waits for them next. Of threads that stay together (steps.h): the last meeting that it came
+   to, and how long it waited there and before. */
 typedef struct {
   _Alignas(64) cw_count_in_loop taken;
-  _Alignas(64) cw_count_in_loop done;
+  cw_count_in_loop done;
   _Alignas(64) uint64_t arrived;
   int64_t waited;
 } cw_share;
