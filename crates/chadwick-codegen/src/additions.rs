@@ -75,10 +75,8 @@ fn added_arrays(body: &Block) -> FxHashMap<Var, Vec<Atom>> {
                 let axes: Vec<Var> = space.iter().map(|axis| axis.var).collect();
                 crate::schedule::outside_uses(&statement.op, &axes, &mut |var| drop(found.remove(&var)));
                 let sizes: Vec<Atom> = space.iter().map(|axis| axis.size.clone()).collect();
-                let other_sizes = |var: &Var| found.get(var).is_some_and(|own| *own != sizes);
-                for var in chadwick_core::visit::free_variables(body).iter().filter(|var| other_sizes(var)).collect::<Vec<_>>() {
-                    additions.insert(*var, 2);
-                }
+                let read = chadwick_core::visit::free_variables(body);
+                found.retain(|var, own| *own == sizes || !read.contains(var));
             }
             op => crate::schedule::outside_uses(op, &[], &mut |var| drop(found.remove(&var))),
         }

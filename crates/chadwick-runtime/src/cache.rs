@@ -29,6 +29,9 @@ const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 
 const DEFAULT_LIMIT: u64 = 1 << 30;
 
+/// How much of a hash is a key, which names of files begin with.
+const KEY_BYTES: usize = 20;
+
 /// How many files are added between two looks at the size.
 const LOOK_EVERY: u64 = 64;
 
@@ -142,6 +145,10 @@ impl Cache {
         let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for entry in entries.flatten() {
             let (path, Ok(data)) = (entry.path(), entry.metadata()) else { continue };
+            // Somebody may keep other things in the same directory.
+            if !is_name_of_ours(&entry.file_name().to_string_lossy()) {
+                continue;
+            }
             let Ok(modified) = data.modified() else { continue };
             let is_kept = path.extension().is_some_and(|ending| ending == LIBRARY || ending == OBJECT);
             let is_old = || modified.elapsed().is_ok_and(|age| age > FORGOTTEN);
@@ -207,11 +214,16 @@ fn make_once(key: &str, make: impl FnOnce(&Path, &Path) -> Result<(), CompilerEr
     made.map(|()| target)
 }
 
+/// Whether a name begins with a key.
+fn is_name_of_ours(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(key, _)| key.len() == 2 * KEY_BYTES && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 fn key(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text.as_bytes());
     }
-    hash.finalize().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().iter().take(KEY_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }

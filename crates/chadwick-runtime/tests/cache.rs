@@ -72,6 +72,17 @@ fn what_was_changed_is_made_again() {
 fn what_was_not_used_for_longest_goes() {
     let directory = directory("shrinks");
     let cache = Cache::new(&directory, 20_000);
+    // What a process left behind that ended long ago, and what is somebody else's.
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (left_behind, others) = (directory.join(format!("{}.1.2", "0a".repeat(20))), ["notes.txt", "other.so"]);
+    std::fs::create_dir(&left_behind).expect("a directory");
+    for path in others.iter().map(|name| directory.join(name)).chain([left_behind.join("program0.c")]) {
+        std::fs::write(path, vec![0u8; 30_000]).expect("a file");
+    }
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(1 << 20);
+    for path in others.iter().map(|name| directory.join(name)).chain([left_behind.clone()]) {
+        std::fs::File::open(path).and_then(|file| file.set_modified(long_ago)).expect("a time");
+    }
     for number in 0..200 {
         let text = number.to_string();
         let path = cache.library(&[&text], |_, target| {
@@ -79,7 +90,10 @@ fn what_was_not_used_for_longest_goes() {
         });
         assert!(path.expect("a file").exists());
     }
-    let left: u64 = files(&directory).iter().map(|(_, size)| size).sum();
+    assert!(!left_behind.exists());
+    let is_other = |name: &str| others.contains(&name);
+    assert_eq!(files(&directory).iter().filter(|(name, _)| is_other(name)).count(), 2, "what is not ours stays");
+    let left: u64 = files(&directory).iter().filter(|(name, _)| !is_other(name)).map(|(_, size)| size).sum();
     // It looks at the size now and then, not every time.
     assert!(left <= 20_000 + 65_000, "{left}");
 }

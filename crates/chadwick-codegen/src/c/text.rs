@@ -35,8 +35,9 @@ const HIDDEN: &str = "__attribute__((visibility(\"hidden\")))";
 pub struct CText {
     /// Macros that the runtime depends on, too.
     pub(crate) settings: String,
-    /// Macros, types and constants of the program.
+    /// Whether there are floats of 16 bits.
     pub(crate) half: bool,
+    /// What the program's values and results are made of, and functions on these.
     pub(crate) types: String,
     /// In the order in which one file has them.
     pub(crate) functions: Vec<FunctionText>,
