@@ -51,13 +51,14 @@ CW_SHARED cw_stint cw_next_stint(cw_context *ctx, cw_chunk_function function, in
   if (!cw_is_settled(lesson)) {
     stint.lesson = lesson;
     stint.begin = cw_time();
+    stint.work = work;
   }
   stint.together = cw_is_settled(lesson) || cw_is_shared_in_trial(lesson);
   return stint;
 }
 
 CW_SHARED void cw_end_stint(const cw_stint *stint) {
-  if (stint->lesson != NULL) cw_learn(stint->lesson, stint->together, (cw_time() - stint->begin) / stint->steps);
+  if (stint->lesson != NULL) cw_learn(stint->lesson, stint->together, (cw_time() - stint->begin) / stint->steps, stint->work);
 }
 
 /* Who has come by now, for some time; nobody can come later. How many came, some of them as members. */

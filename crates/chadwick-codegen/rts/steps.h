@@ -113,7 +113,7 @@ typedef struct {
   bool together, wakes; /* who sleeps */
   int64_t steps;
   cw_lesson *lesson; /* that learns from it */
-  int64_t begin;
+  int64_t begin, work; /* of a step */
 } cw_stint;
 
 enum { CW_TRIED_STEPS = 128, CW_SETTLED_STEPS = 1024 };

@@ -304,13 +304,21 @@ static int64_t cw_time(void) {
 #endif
 }
 
+static void cw_begin_trials(cw_lesson *lesson) {
+  lesson->runs = 0;
+  lesson->least[0] = lesson->least[1] = INT64_MAX;
+}
+
 /* What is known of a loop of so much work. */
 static cw_lesson *cw_lesson_of(cw_team *team, cw_chunk_function function, int64_t work) {
   int32_t magnitude = 63 - __builtin_clzll((uint64_t)work | 1);
   uint64_t hash = ((uint64_t)(uintptr_t)function + (uint64_t)magnitude) * UINT64_C(0x9e3779b97f4a7c15);
   cw_lesson *lesson = &team->lessons[hash >> 58];
-  if (lesson->function != function || lesson->magnitude != magnitude)
+  if (lesson->function != function || lesson->magnitude != magnitude) {
     *lesson = (cw_lesson){.function = function, .magnitude = magnitude, .term = CW_SHORTEST_TERM, .shares = true};
+    lesson->least_before[0] = lesson->least_before[1] = INT64_MAX;
+    cw_begin_trials(lesson);
+  }
   return lesson;
 }
 
@@ -321,9 +329,7 @@ static bool cw_is_settled(const cw_lesson *lesson) { return lesson->runs >= CW_T
 static bool cw_is_better_alone(cw_lesson *lesson) {
   if (!cw_is_settled(lesson)) return false;
   if (lesson->runs++ == CW_TRIALS + lesson->term) {
-    lesson->runs = 0;
-    memset(lesson->all, 0, sizeof lesson->all);
-    memset(lesson->longest, 0, sizeof lesson->longest);
+    cw_begin_trials(lesson);
     return false;
   }
   return !lesson->shares;
@@ -337,17 +343,18 @@ static bool cw_is_shared_in_trial(const cw_lesson *lesson) {
 #endif
 }
 
-/* Learns how long a trial took. The first of a group finds things where the other way has left them; the longest may have been interrupted. */
-static void cw_learn(cw_lesson *lesson, bool shared, int64_t time) {
+/* Learns how long a trial took, for so much work. The first of a group finds things where the other way has left them. */
+static void cw_learn(cw_lesson *lesson, bool shared, int64_t time, int64_t work) {
   bool is_first = lesson->runs++ % CW_TRIAL_GROUP == 0;
-  if (!is_first) lesson->all[shared] += time;
-  if (!is_first && time > lesson->longest[shared]) lesson->longest[shared] = time;
+  int64_t cost = time * 65536 / work;
+  if (!is_first) lesson->least[shared] = cw_least(lesson->least[shared], cost);
   if (!cw_is_settled(lesson)) return;
-  int64_t alone = lesson->all[0] - lesson->longest[0], together = lesson->all[1] - lesson->longest[1];
+  int64_t alone = cw_least(lesson->least[0], lesson->least_before[0]), together = cw_least(lesson->least[1], lesson->least_before[1]);
   bool shares = together < alone - alone / 32;
   if (shares != lesson->shares) lesson->term = CW_SHORTEST_TERM;
   else if (lesson->term < CW_LONGEST_TERM) lesson->term *= 2;
   lesson->shares = shares;
+  memcpy(lesson->least_before, lesson->least, sizeof lesson->least);
 }
 
 static int cw_run_alone(cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
@@ -387,7 +394,7 @@ __attribute__((noinline)) CW_SHARED int cw_run_loop(cw_context *ctx, cw_chunk_fu
   bool shared = cw_is_shared_in_trial(lesson);
   int64_t begin = cw_time();
   int failed = shared ? cw_run_shared(ctx, function, loop, chunks, length, wake) : cw_run_alone(ctx, function, loop, chunks, length);
-  cw_learn(lesson, shared, cw_time() - begin);
+  cw_learn(lesson, shared, cw_time() - begin, work);
   return failed;
 }
 

@@ -49,17 +49,18 @@ typedef struct {
   int64_t waited;
 } cw_share;
 
-/* What was learnt of a loop of some work: how long trials took alone and shared, all of them and the longest, and which was less. It is tried a few times
-   each way, and then goes the better way for a term, which is longer each time that it turns out the same. */
+/* What was learnt of a loop of some work: the least that it cost alone and shared, in the last trials and in those before, and which was less. It is tried
+   a few times each way, and then goes the better way for a term, which is longer when it turns out the same. What other programs do to this machine makes
+   it slower for a while, and shared loops more than others: so the least counts, and a loop is shared until it was not worth it in trials at two times. */
 typedef struct {
   cw_chunk_function function;
   int32_t magnitude;
   int32_t runs, term;
   bool shares;
-  int64_t all[2], longest[2];
+  int64_t least[2], least_before[2];
 } cw_lesson;
 
-enum { CW_LESSONS = 64, CW_TRIALS = 16, CW_TRIAL_GROUP = 4, CW_SHORTEST_TERM = 256, CW_LONGEST_TERM = 1 << 16 };
+enum { CW_LESSONS = 64, CW_TRIALS = 16, CW_TRIAL_GROUP = 4, CW_SHORTEST_TERM = 256, CW_LONGEST_TERM = 1024 };
 /* Loops of more work than this are always shared. */
 enum { CW_LONG_LOOP = 256 * 16384 };
 

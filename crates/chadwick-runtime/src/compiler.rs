@@ -40,6 +40,9 @@ impl fmt::Display for CompilerError {
 
 impl std::error::Error for CompilerError {}
 
+/// Files that a program is compiled in. What is compiled quickly is one file, since every file reads the same headers and types.
+const MOST_UNITS: usize = 8;
+
 /// Functions that the compiler must not evaluate itself: its results may differ from the library's in the last bit.
 const LIBRARY_FUNCTIONS: [&str; 24] = [
     "exp", "expf", "log", "logf", "log2", "log2f", "log10", "log10f", "log1p", "log1pf", "sin", "sinf", "cos", "cosf", "tan",
@@ -113,7 +116,7 @@ impl Compiler {
     pub fn shared_object(&self, text: &CText, options: Options, cache: &Cache) -> Result<PathBuf, CompilerError> {
         let identity = self.identity(options);
         cache.library(&[&text.whole(), &identity], |workplace, target| {
-            let units = text.units();
+            let units = text.units(if options.quick { 1 } else { MOST_UNITS });
             let (runtime, program) = (units.runtime.iter().enumerate().rev(), units.program.iter().enumerate());
             // Matrix products take longest.
             let jobs: Vec<Job<'_>> = runtime

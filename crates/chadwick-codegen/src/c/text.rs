@@ -24,7 +24,6 @@ const CONTRACTIONS: [&str; 4] = ["cw_product", "cw_by_columns", "cw_scaled_produ
 
 /// How much text of functions is worth a file of its own: reading the headers takes about as long as compiling a quarter of this.
 const UNIT_BYTES: usize = 20_000;
-const MOST_UNITS: usize = 8;
 
 /// How functions are declared that one file has for itself, and those that files which are linked with each other see of one another.
 const OWN: &str = "static";
@@ -104,8 +103,8 @@ impl CText {
         out
     }
 
-    /// The same in several files.
-    pub fn units(&self) -> Units {
+    /// The same in several files, the program's own in at most so many.
+    pub fn units(&self, most: usize) -> Units {
         let shared = format!("#define CW_SHARED {HIDDEN}\n");
         let mut runtime = vec![format!("{shared}{}{RUNTIME}{THREADS}{STEPS}", self.settings)];
         if self.has_forks() {
@@ -123,7 +122,7 @@ impl CText {
                 self.settings
             ));
         }
-        let dealt = self.deal_out();
+        let dealt = self.deal_out(most);
         let linkage = if dealt.len() > 1 { HIDDEN } else { OWN };
         let mut header = shared;
         self.begin(&mut header);
@@ -172,9 +171,9 @@ impl CText {
     }
 
     /// Which functions go to which file, in files of about the same length; at least one, which may be empty.
-    fn deal_out(&self) -> Vec<Vec<usize>> {
+    fn deal_out(&self, most: usize) -> Vec<Vec<usize>> {
         let total: usize = self.functions.iter().map(|function| function.text.len()).sum();
-        let mut units: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); (total / UNIT_BYTES).clamp(1, MOST_UNITS)];
+        let mut units: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); (total / UNIT_BYTES).min(most).max(1)];
         let mut longest_first: Vec<usize> = (0..self.functions.len()).collect();
         longest_first.sort_by_key(|at| std::cmp::Reverse(self.functions[*at].text.len()));
         for at in longest_first {

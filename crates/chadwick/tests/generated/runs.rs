@@ -102,7 +102,7 @@ pub fn check_programs_without(element: Element, count: u64, without: &[Construct
 
 /// The same for a property that takes several programs at once. Where several do not have it, each is asked by itself.
 pub fn check_programs_together(element: Element, count: u64, property: &PropertyOfSeveral) -> Report {
-    const TOGETHER: u64 = 12;
+    const TOGETHER: u64 = 32;
     let alone = |program: &Program, report: &mut Report| property(std::slice::from_ref(program), report);
     let mut check = Check::new(element, count, &alone);
     let each = count.div_ceil(thread::available_parallelism().map_or(1, |cores| cores.get() as u64)).clamp(1, TOGETHER);
