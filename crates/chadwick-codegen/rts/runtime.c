@@ -268,21 +268,26 @@ __attribute__((cold, noinline)) CW_SHARED char *cw_node_in_new_part(cw_context *
   return nodes;
 }
 
-CW_SHARED void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t block) {
+CW_SHARED void cw_turn(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t apart) {
   int64_t *to = target;
   const int64_t *from = source;
-  int64_t down = (rows + CW_TURNED_ROWS - 1) / CW_TURNED_ROWS;
-  int64_t first = block / down * CW_TURNED_COLUMNS, i = block % down * CW_TURNED_ROWS;
-  int64_t last = columns - first < CW_TURNED_COLUMNS ? columns : first + CW_TURNED_COLUMNS;
-  rows = rows - i < CW_TURNED_ROWS ? rows : i + CW_TURNED_ROWS;
+  int64_t i = 0;
   for (; i + 4 <= rows; i += 4) {
-    int64_t j = first;
-    for (; j + 4 <= last; j += 4) cw_turn_four(to + i * columns + j, columns, from + j * stride + i, stride);
-    for (; j < last; j++)
-      for (int64_t r = i; r < i + 4; r++) to[r * columns + j] = from[j * stride + r];
+    int64_t j = 0;
+    for (; j + 4 <= columns; j += 4) cw_turn_four(to + i * apart + j, apart, from + j * stride + i, stride);
+    for (; j < columns; j++)
+      for (int64_t r = i; r < i + 4; r++) to[r * apart + j] = from[j * stride + r];
   }
   for (; i < rows; i++)
-    for (int64_t j = first; j < last; j++) to[i * columns + j] = from[j * stride + i];
+    for (int64_t j = 0; j < columns; j++) to[i * apart + j] = from[j * stride + i];
+}
+
+CW_SHARED void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t block) {
+  int64_t down = (rows + CW_TURNED_ROWS - 1) / CW_TURNED_ROWS;
+  int64_t j = block / down * CW_TURNED_COLUMNS, i = block % down * CW_TURNED_ROWS;
+  int64_t height = rows - i < CW_TURNED_ROWS ? rows - i : CW_TURNED_ROWS;
+  int64_t width = columns - j < CW_TURNED_COLUMNS ? columns - j : CW_TURNED_COLUMNS;
+  cw_turn((int64_t *)target + i * columns + j, (const int64_t *)source + j * stride + i, height, width, stride, columns);
 }
 
 __attribute__((noinline)) CW_SHARED void cw_write(cw_context *ctx, const void *bytes, int64_t count) {

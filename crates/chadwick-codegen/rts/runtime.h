@@ -312,6 +312,14 @@ static inline int64_t cw_turned_blocks(int64_t rows, int64_t columns) {
 /* A block of a matrix whose columns lie side by side, a stride apart: to one whose rows do. */
 CW_SHARED void cw_transpose(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t block);
 
+/* A few columns, a stride apart: to rows that are so far apart. */
+CW_SHARED void cw_turn(void *target, const void *source, int64_t rows, int64_t columns, int64_t stride, int64_t apart);
+
+/* How many columns are made before they are written to rows: a cache line of each row or, of short columns, as many as fill a block. */
+static inline int64_t cw_turned_length(int64_t rows) {
+  return rows >= CW_TURNED_ROWS ? CW_TURNED_COLUMNS : (CW_TURNED_COLUMNS * CW_TURNED_ROWS / (rows + 1) + 7) & -8;
+}
+
 /* Sizes */
 
 static inline int64_t cw_at_least_zero(int64_t x) { return x > 0 ? x : 0; }

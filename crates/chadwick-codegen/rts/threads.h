@@ -138,8 +138,7 @@ static inline int32_t cw_chunks(int64_t length, int64_t work, int64_t private_el
     if (chunks > 16) chunks = 16;
   }
   if (chunks > CW_MAX_CHUNKS) chunks = CW_MAX_CHUNKS;
-  if (chunks > length) chunks = length;
-  return (int32_t)cw_even_chunks(chunks);
+  return (int32_t)(chunks >= length && length > 0 ? length : cw_even_chunks(chunks));
 }
 
 /* The same for a loop whose iterations go side by side: every chunk has some of them. */

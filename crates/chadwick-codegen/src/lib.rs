@@ -21,6 +21,7 @@ mod parallel;
 mod schedule;
 mod steps;
 mod tiles;
+mod turned;
 mod views;
 
 pub use c::{CText, Units, special_operation};
@@ -112,6 +113,7 @@ pub fn generate(program: &Program, config: &Config<'_>) -> Generated {
         }
     };
     tiles::tile(&mut functions);
+    turned::join(&mut functions);
     let called: FxHashSet<usize> = calls.iter().flatten().copied().collect();
     functions.iter_mut().filter(|(number, _)| roots.contains(number) && !called.contains(number)).for_each(leave_memory);
     parallel::parallelise(&mut functions, &roots, &recursive, config.strict);

@@ -394,7 +394,7 @@ impl<'a> Work<'a> {
                 let sizes = args.iter().skip(1).take(2).map(|size| self.outside(size).unwrap_or(Exp::i64(UNKNOWN_LENGTH)));
                 sizes.reduce(times_of).unwrap_or(Exp::i64(CALL))
             }
-            Stm::Run("cw_transpose", _) => Exp::i64(TRANSPOSED_BLOCK),
+            Stm::Run("cw_transpose" | "cw_turn", _) => Exp::i64(TRANSPOSED_BLOCK),
             Stm::CopyElements { count, .. } => self.outside(count).unwrap_or(Exp::i64(UNKNOWN_LENGTH)),
             Stm::Let(_, exp) | Stm::Assign(_, exp) => simple(&[exp]),
             Stm::Store { value, at, .. } => simple(&[value, at]),
