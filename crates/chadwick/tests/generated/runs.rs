@@ -111,7 +111,12 @@ pub fn check_programs_together(element: Element, count: u64, property: &Property
         let mut report = Report { programs: programs.len() as u64, ..Report::default() };
         match outcome(|| property(&programs, &mut report)) {
             Ok(()) => check.add(&report),
-            Err(_) => programs.into_iter().for_each(|program| check.program(program)),
+            Err(failure) => {
+                let (seeds, message): (Vec<u64>, String) =
+                    (programs.iter().map(|program| program.seed).collect(), failure.message.chars().take(1000).collect());
+                eprintln!("{}: some of {seeds:?}, not so: {}: {message}", element.name(), failure.property);
+                programs.into_iter().for_each(|program| check.program(program));
+            }
         }
     });
     check.report()
@@ -140,7 +145,11 @@ impl<'p> Check<'p> {
             Ok(()) => {}
             Err(failure) if failure.property == Failure::TOO_LARGE => own.too_large += 1,
             Err(failure) if failure.property == Failure::OF_UNKNOWN_ORDER => own.of_unknown_order += 1,
-            Err(failure) => self.failures.lock().expect("no panic while locked").push((program, failure)),
+            Err(failure) => {
+                let message: String = failure.message.chars().take(1000).collect();
+                eprintln!("{}: seed {}, not so: {}: {message}", self.element.name(), program.seed, failure.property);
+                self.failures.lock().expect("no panic while locked").push((program, failure));
+            }
         }
         self.add(&own);
     }
