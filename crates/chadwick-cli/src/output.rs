@@ -3,17 +3,20 @@
 use chadwick::render::Style;
 use std::io::{IsTerminal, Write};
 
-/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly.
+/// Writes a line to standard output. Whoever reads it may be gone; then the program ends quietly, but does not claim to have succeeded.
 pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
+
+/// The exit status of a program that a closed pipe ended.
+const PIPE_CLOSED: i32 = 128 + 13;
 
 /// Writes to standard output as it is.
 pub fn bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) else { return };
     match error.kind() {
-        std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        std::io::ErrorKind::BrokenPipe => std::process::exit(PIPE_CLOSED),
         _ => {
             error_line(&format!("error: standard output: {error}"));
             std::process::exit(1);

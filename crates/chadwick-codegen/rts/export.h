@@ -256,8 +256,9 @@ static void cw_explain(cw_export *export) {
   const cw_error *error = cw_last_error(export->run);
   const cw_place *places[NAMED];
   int32_t count = 0;
-  for (int32_t at = 0; at < error->sites_count && count < NAMED; at++)
-    if (error->sites[at] >= 0 && error->sites[at] < cw_places_count) places[count++] = &cw_places[error->sites[at]];
+  for (int32_t at = 0; at < error->sites_count; at++)
+    for (int32_t site = error->sites[at]; site >= 0 && site < cw_places_count && count < NAMED; site = cw_places[site].caller)
+      places[count++] = &cw_places[site];
   cw_text *text = &export->error;
   cw_clear(text);
   cw_put(text, "error: ");

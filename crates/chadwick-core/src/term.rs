@@ -24,6 +24,29 @@ pub struct Program {
     pub entries: Vec<Entry>,
     /// What the source called each variable, for people; indexed by [`Var`].
     pub var_names: Vec<Name>,
+    /// Calls that became the bodies of their functions; [`Span::call`] is a place in this list, from one.
+    pub inlined: Vec<InlinedCall>,
+}
+
+/// A call that became the body of its function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InlinedCall {
+    pub function: Name,
+    pub span: Span,
+}
+
+impl Program {
+    /// The calls that are open at a place in the code of a function, from inside out, and where each of them is: those that were inlined, too.
+    pub fn open_calls(&self, function: &Name, mut place: Span) -> Vec<(Name, Span)> {
+        let mut calls = Vec::new();
+        // A call stands in front of what is inside it.
+        while let Some(inlined) = (place.call as usize).checked_sub(1).and_then(|at| self.inlined.get(at)) {
+            calls.push((inlined.function.clone(), place));
+            place = inlined.span;
+        }
+        calls.push((function.clone(), place));
+        calls
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -272,18 +272,15 @@ impl Machine {
 
     /// Adds to a failure where it happened, unless a nested run has done so.
     fn locate(&self, failure: &mut Failure, bottom: usize) {
-        let calls = |frame: &Frame| Call {
-            function: frame.code.name.clone(),
-            span: frame.code.spans.get(frame.pc.saturating_sub(1)).copied().unwrap_or_default(),
-        };
+        let place = |frame: &Frame| frame.code.spans.get(frame.pc.saturating_sub(1)).copied().unwrap_or_default();
         let open = self.frames.get(bottom..).unwrap_or_default();
         let mut trace = match failure.place.take() {
             Some(place) => *place,
-            None => (open.last().map(|frame| calls(frame).span).unwrap_or_default(), Vec::new()),
+            None => (open.last().map(place).unwrap_or_default(), Vec::new()),
         };
-        for frame in open.iter().rev().take(TRACE_LENGTH.saturating_sub(trace.1.len())) {
-            trace.1.push(calls(frame));
-        }
+        let calls = open.iter().rev().flat_map(|frame| self.program.open_calls(&frame.code.name, place(frame)));
+        let room = TRACE_LENGTH.saturating_sub(trace.1.len());
+        trace.1.extend(calls.take(room).map(|(function, span)| Call { function, span }));
         failure.place = Some(Box::new(trace));
     }
 

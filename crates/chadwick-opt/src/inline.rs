@@ -6,7 +6,9 @@
 //! knowing by what it is taken. Recursive functions stay.
 
 use chadwick_core::visit::Copier;
-use chadwick_core::{Block, FunctionId, Op, Program, Statement};
+use chadwick_core::{Block, FunctionId, InlinedCall, Op, Program, Statement};
+use chadwick_source::{Name, Span};
+use rustc_hash::FxHashMap;
 
 /// A function of at most this many statements is inlined everywhere.
 const SMALL: usize = 12;
@@ -76,6 +78,7 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place
                 Op::Call { function, args } if inlined[function.0 as usize].applies(place) => {
                     let span = statement.span;
                     let callee = &mut program.functions[function.0 as usize];
+                    let name = callee.name.clone();
                     let body = if inlined[function.0 as usize] == Inlined::Once {
                         // What remains is a function that nobody calls.
                         callee.results.clear();
@@ -89,6 +92,7 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place
                         params.iter().zip(args).for_each(|(param, arg)| copier.replace(param.var, arg));
                         copier.block(&body)
                     };
+                    let body = Inside { program, name, call: span, known: FxHashMap::default() }.block(body);
                     statements.extend(body.statements);
                     statements.push(Statement { binders: statement.binders, op: Op::Copy(body.results), span });
                 }
@@ -101,6 +105,45 @@ fn inlined_block(program: &mut Program, block: Block, inlined: &[Inlined], place
         }
         Block { statements, results: block.results }
     })
+}
+
+/// A body that stands for a call now.
+struct Inside<'a> {
+    program: &'a mut Program,
+    name: Name,
+    call: Span,
+    /// For calls that were inlined into the body before: what they are here.
+    known: FxHashMap<u32, u32>,
+}
+
+impl Inside<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            let statements = block.statements.into_iter().map(|Statement { binders, op, span }| {
+                let op = op.map_blocks(&mut |inner| self.block(inner));
+                Statement { binders, op, span: self.span(span) }
+            });
+            Block { statements: statements.collect(), results: block.results }
+        })
+    }
+
+    fn span(&mut self, span: Span) -> Span {
+        let call = match self.known.get(&span.call) {
+            Some(call) => *call,
+            None => {
+                let outer = (span.call as usize).checked_sub(1).and_then(|at| self.program.inlined.get(at)).cloned();
+                let inlined = match outer {
+                    None => InlinedCall { function: self.name.clone(), span: self.call },
+                    Some(outer) => InlinedCall { span: self.span(outer.span), ..outer },
+                };
+                self.program.inlined.push(inlined);
+                let call = self.program.inlined.len() as u32;
+                self.known.insert(span.call, call);
+                call
+            }
+        };
+        Span { call, ..span }
+    }
 }
 
 impl Inlined {

@@ -32,7 +32,8 @@ const DEFAULT_LIMIT: u64 = 1 << 30;
 /// How much of a hash is a key, which names of files begin with.
 const KEY_BYTES: usize = 20;
 
-/// How many files are added between two looks at the size.
+/// Files that most processes add at most; how many are added between two looks at the size behind them.
+const FIRST: u64 = 4;
 const LOOK_EVERY: u64 = 64;
 
 static ADDED: AtomicU64 = AtomicU64::new(0);
@@ -47,22 +48,25 @@ impl Cache {
         Cache { keeps_libraries: false, ..self }
     }
 
-    /// `CHADWICK_CACHE_DIR`, or a directory where the system keeps such things; `CHADWICK_CACHE_LIMIT` bytes, or 1 GiB.
+    /// `CHADWICK_CACHE_DIR`, or a directory where the system keeps such things for the user; `CHADWICK_CACHE_LIMIT` bytes, or 1 GiB.
     pub fn standard() -> Cache {
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let directory = from("CHADWICK_CACHE_DIR")
             .or_else(|| from("XDG_CACHE_HOME").map(|path| path.join("chadwick")))
-            .or_else(|| from("HOME").map(|path| path.join(".cache").join("chadwick")))
-            .unwrap_or_else(|| std::env::temp_dir().join("chadwick-cache"));
+            .or_else(|| from("HOME").map(|path| path.join(".cache").join("chadwick")));
         let limit = std::env::var("CHADWICK_CACHE_LIMIT").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LIMIT);
-        Cache::new(directory, limit)
+        match directory {
+            Some(directory) => Cache::new(directory, limit),
+            // Where others may write, too, nothing is kept.
+            None => Cache::new(std::env::temp_dir().join("chadwick-cache"), 0),
+        }
     }
 
     /// The library made from these texts; `make` gets a directory to work in and the path to write to.
     pub fn library(
         &self,
         made_from: &[&str],
-        make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
+        make: impl Fn(&Path, &Path) -> Result<(), CompilerError>,
     ) -> Result<PathBuf, CompilerError> {
         match self.keeps_libraries {
             true => self.get(&key(made_from), LIBRARY, make),
@@ -92,7 +96,7 @@ impl Cache {
         &self,
         key: &str,
         ending: &str,
-        make: impl FnOnce(&Path, &Path) -> Result<(), CompilerError>,
+        make: impl Fn(&Path, &Path) -> Result<(), CompilerError>,
     ) -> Result<PathBuf, CompilerError> {
         if self.limit == 0 {
             return make_once(key, make);
@@ -116,7 +120,8 @@ impl Cache {
         if read_whole(&path, key).is_some() {
             return Ok(path);
         }
-        let unique = format!("{key}.{}.{}", std::process::id(), ADDED.fetch_add(1, Ordering::Relaxed));
+        let number = ADDED.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("{key}.{}.{number}", std::process::id());
         let workplace = self.directory.join(unique);
         let target = workplace.join("code");
         let made = fs::create_dir(&workplace).map_err(problem).and_then(|()| make(&workplace, &target));
@@ -124,10 +129,11 @@ impl Cache {
         let _ = fs::remove_dir_all(&workplace);
         let _ = fs::remove_file(&lock_path);
         drop(lock);
-        if ADDED.load(Ordering::Relaxed) % LOOK_EVERY == 1 {
+        if number < FIRST || number % LOOK_EVERY == 0 {
             self.shrink(&path);
         }
-        result.map(|()| path)
+        // The disk may be full.
+        if result.is_err() { make_once(key, make) } else { Ok(path) }
     }
 
     /// Removes a file that [`Cache::library`] gave because it is needed now, but that is not kept.

@@ -20,7 +20,8 @@ pub fn explain(failure: &Failure<'_>, program: &chadwick_core::Program, sites: &
     let places: Vec<&Site> = failure.sites.iter().filter_map(|site| sites.get(usize::try_from(*site).ok()?)).collect();
     let (kind, message) = message(failure, places.first().copied(), program);
     let span = places.first().map_or_else(Span::default, |site| site.span);
-    let trace = places.iter().take(TRACE_LENGTH).map(|site| Call { function: site.function.clone(), span: site.span }).collect();
+    let calls = places.iter().flat_map(|site| program.open_calls(&site.function, site.span));
+    let trace = calls.take(TRACE_LENGTH).map(|(function, span)| Call { function, span }).collect();
     RuntimeError { kind, message, span, trace }
 }
 

@@ -178,11 +178,18 @@ impl NativeProgram {
             return Ok(());
         }
         let started = Instant::now();
-        let path = Compiler::find()?.shared_object(&self.generated.c, self.options, &self.cache)?;
+        let compiler = Compiler::find()?;
+        let path = compiler.shared_object(&self.generated.c, self.options, &self.cache)?;
         observe("C compiler", started.elapsed());
         let started = Instant::now();
-        let loaded = Loaded::new(&path, self.options.threads);
+        let mut loaded = Loaded::new(&path, self.options.threads);
         self.cache.release(&path);
+        if loaded.is_err() {
+            // The system may refuse to run what is in the cache's directory, or somebody has just removed it.
+            let path = compiler.shared_object(&self.generated.c, self.options, &self.cache.clone().without_libraries())?;
+            loaded = Loaded::new(&path, self.options.threads);
+            self.cache.release(&path);
+        }
         self.loaded = Some(loaded?);
         observe("loading", started.elapsed());
         Ok(())
@@ -309,7 +316,10 @@ impl NativeProgram {
 impl Loaded {
     #[expect(unsafe_code, reason = "loads code that we generated")]
     fn new(path: &std::path::Path, threads: usize) -> Result<Loaded, CompilerError> {
-        let problem = |error: libloading::Error| CompilerError::Io(format!("{}: {error}", path.display()));
+        let problem = |error: libloading::Error| {
+            let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            CompilerError::Io(format!("{}: {reason}", path.display()))
+        };
         // SAFETY: the file is what the compiler made of our C text, which has no initialisers.
         let library = unsafe { Library::new(path) }.map_err(problem)?;
         macro_rules! function {

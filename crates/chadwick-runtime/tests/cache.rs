@@ -134,3 +134,18 @@ fn objects_are_kept_where_libraries_are_not() {
     assert_eq!(made.load(Ordering::SeqCst), 4);
     assert!(!directory.join("none").exists());
 }
+
+#[test]
+fn what_cannot_be_made_in_the_directory_is_made_elsewhere() {
+    let directory = directory("full");
+    let cache = Cache::new(&directory, 1 << 20);
+    let make = |_: &std::path::Path, target: &std::path::Path| match target.starts_with(&directory) {
+        true => Err(CompilerError::Io(String::from("no space left on device"))),
+        false => std::fs::write(target, "code").map_err(|error| CompilerError::Io(error.to_string())),
+    };
+    let path = cache.library(&["text"], make).expect("a file");
+    assert!(path.exists() && !path.starts_with(&directory));
+    cache.release(&path);
+    assert_eq!(cache.object(&["text"], make).expect("an object"), b"code");
+    assert_eq!(files(&directory).len(), 0);
+}

@@ -1,21 +1,30 @@
 //! Where text came from: files, byte spans, line and column.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
 /// Index of a file in a [`SourceMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(pub u32);
 
-/// A range of bytes in one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+/// A range of bytes in one file. What was copied from there to the place of a call knows by which one it came: a number that means something to the
+/// program, none if zero. The range is the same one, so it does not count when spans are compared.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     pub file: FileId,
     pub start: u32,
     pub end: u32,
+    pub call: u32,
 }
 
 impl Span {
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
-        Span { file, start: clamp(start), end: clamp(end) }
+        Span { file, start: clamp(start), end: clamp(end), call: 0 }
+    }
+
+    fn range(self) -> (FileId, u32, u32) {
+        (self.file, self.start, self.end)
     }
 
     /// The smallest span that covers both; spans of different files keep the first.
@@ -23,12 +32,38 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span { start: self.start.min(other.start), end: self.end.max(other.end), ..self }
     }
 
     /// The empty span just behind this one.
     pub fn after(self) -> Span {
         Span { start: self.end, ..self }
+    }
+}
+
+impl PartialEq for Span {
+    fn eq(&self, other: &Span) -> bool {
+        self.range() == other.range()
+    }
+}
+
+impl Eq for Span {}
+
+impl Hash for Span {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.range().hash(state);
+    }
+}
+
+impl PartialOrd for Span {
+    fn partial_cmp(&self, other: &Span) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Span {
+    fn cmp(&self, other: &Span) -> Ordering {
+        self.range().cmp(&other.range())
     }
 }
 

@@ -12,6 +12,7 @@ use chadwick_core::{
 };
 use chadwick_interp as interp;
 use chadwick_source::{Diagnostic, Severity};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
@@ -139,10 +140,7 @@ impl Function {
 
     /// What is to be said about the derivative of this function, beside the warnings of the program.
     pub fn derivative_warnings(&self) -> Result<Vec<Diagnostic>> {
-        let mut lowered = (*self.program.inner.lowered).clone();
-        if with_derivative(&mut lowered, self.entry, &self.wrt_arguments()?, Mode::Vjp).is_none() {
-            return Ok(Vec::new());
-        }
+        let lowered = self.lowered_with_derivative(&self.wrt_arguments()?, Mode::Vjp)?;
         let known = self.program.warnings();
         let is_new = |it: &Diagnostic| it.severity == Severity::Warning && !known.contains(it);
         Ok(chadwick_ad::check_derivatives(&lowered).into_iter().filter(is_new).collect())
@@ -244,11 +242,8 @@ impl Function {
         let program = match known {
             Some(program) => program,
             None => {
-                let mut lowered = (*self.program.inner.lowered).clone();
-                let (entry, wrt, mode) = &key;
-                with_derivative(&mut lowered, *entry, wrt, *mode)
-                    .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
-                let program = self.program.compiled_like(lowered)?;
+                let (_, wrt, mode) = &key;
+                let program = self.program.compiled_like(self.lowered_with_derivative(wrt, *mode)?)?;
                 self.program.inner.derivatives.borrow_mut().insert(key, program.clone());
                 program
             }
@@ -257,16 +252,35 @@ impl Function {
         program.inner.may_be_interpreted.set(self.program.inner.may_be_interpreted.get());
         Ok(Function { program, entry: 0, wrt: None })
     }
-}
 
-/// Replaces the entry points by one that also gives the derivative of the entry point `entry` by the arguments `wrt`.
-pub(crate) fn with_derivative(program: &mut Program, entry: usize, wrt: &[usize], mode: Mode) -> Option<()> {
-    program.entries = vec![derivative_entry(program, entry, wrt, mode, None)?];
-    Some(())
+    /// The lowered program with one entry point: this function and its derivative by the arguments `wrt`.
+    pub(crate) fn lowered_with_derivative(&self, wrt: &[usize], mode: Mode) -> Result<Program> {
+        let mut lowered = (*self.program.inner.lowered).clone();
+        lowered.entries = vec![self.add_derivative(&mut lowered, wrt, mode, None)?];
+        Ok(lowered)
+    }
+
+    /// A new entry point that gives the results of this function and its derivative; see [`derivative_entry`]. What makes a derivative in the program
+    /// an error makes this one an error, too.
+    pub(crate) fn add_derivative(
+        &self,
+        lowered: &mut Program,
+        wrt: &[usize],
+        mode: Mode,
+        constant_seeds: Option<Vec<Atom>>,
+    ) -> Result<Entry> {
+        let entry = derivative_entry(lowered, self.entry, wrt, mode, constant_seeds)
+            .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
+        let said = chadwick_ad::check_derivatives(lowered);
+        match said.iter().any(|it| it.severity == Severity::Error) {
+            true => Err(Error::compile(said, Arc::clone(&self.program.inner.map))),
+            false => Ok(entry),
+        }
+    }
 }
 
 /// A new entry point that gives the results of `entry` and its derivative. Without constant `seeds` it takes them behind its arguments.
-pub(crate) fn derivative_entry(
+fn derivative_entry(
     program: &mut Program,
     entry: usize,
     wrt: &[usize],

@@ -2,7 +2,6 @@
 //! leaves the fragment in which a gradient costs a constant times the function.
 
 use crate::compile::{self, Engine, Stage};
-use crate::derivative;
 use crate::error::{Error, Result};
 use crate::function::Function;
 use crate::program::{Choice, with_deep_stack};
@@ -78,10 +77,8 @@ impl Function {
     pub fn explain(&self, mode: Mode, stage: Stage) -> Result<Explanation> {
         let wrt = self.wrt_arguments()?;
         let map = Arc::clone(&self.program.inner.map);
-        let mut program = (*self.program.inner.lowered).clone();
-        let primal = program.entries.get(self.entry).map_or(0, |entry| entry.results.iter().map(|one| one.types.len()).sum());
-        derivative::with_derivative(&mut program, self.entry, &wrt, mode)
-            .ok_or_else(|| Error::argument(format!("`{}` has no derivative of this kind", self.name())))?;
+        let primal = self.core_entry().results.iter().map(|one| one.types.len()).sum();
+        let mut program = self.lowered_with_derivative(&wrt, mode)?;
         let entry = program.entries.first().and_then(|entry| program.functions.get(entry.function.0 as usize));
         let span = entry.map_or(Span::default(), |function| function.span);
         let mut at_stage = program.clone();

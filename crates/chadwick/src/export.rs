@@ -12,7 +12,7 @@ use chadwick_codegen::export::{ExportedFunction, Interface, Place, Slot, c_name,
 use chadwick_codegen::{Config, Site};
 use chadwick_core::{Dim, Entry, EntryValue, Mode, Type};
 pub use chadwick_runtime::{LibraryKind, Processor, Recipe};
-use chadwick_source::{FileId, Span};
+use chadwick_source::{FileId, SourceMap, Span};
 use chadwick_syntax::ast::{TypeExp, TypeExpKind};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
@@ -110,8 +110,7 @@ pub fn library(program: &Program, options: &Options) -> Result<Library> {
         function.gradient()?;
         let one = derivative::gradient_seed(&function);
         let wrt = function.wrt_arguments()?;
-        let entry = derivative::derivative_entry(&mut lowered, function.entry, &wrt, Mode::Vjp, Some(vec![one]))
-            .ok_or_else(|| Error::argument(format!("`{}` has no gradient", gradient.entry)))?;
+        let entry = function.add_derivative(&mut lowered, &wrt, Mode::Vjp, Some(vec![one]))?;
         functions.push(describe_gradient(&function, &wrt, &gradient.by, entries.len(), options)?);
         entries.push(entry);
     }
@@ -141,12 +140,7 @@ pub fn library(program: &Program, options: &Options) -> Result<Library> {
         command: command.clone(),
         functions: exported,
     };
-    let place = |site: &Site| Place {
-        snippet: Some(render::snippet(site.span, map, Style::default()).trim_end().to_owned()).filter(|text| !text.is_empty()),
-        call: render::open_call(&site.function, site.span, map),
-        in_program: render::is_in_program(site.span, map),
-    };
-    let places: Vec<Place> = generated.sites.iter().map(place).collect();
+    let places = places(&generated.sites, &lowered, map);
     let manifest = json!({
         "manifest": 1,
         "chadwick": env!("CARGO_PKG_VERSION"),
@@ -193,13 +187,44 @@ fn command(options: &Options) -> String {
 fn refusal(function: &Function) -> Option<String> {
     let entry = function.core_entry();
     let is_opaque = |value: &&EntryValue| value.types.iter().any(|ty| value_type(ty).is_none());
-    let because = "which is no number, boolean or array of such";
+    let because = |ty: &str| match ty.starts_with('[') {
+        true => "whose elements may differ in size, or are no numbers or booleans",
+        false => "which is no number, boolean or array of such",
+    };
     if let Some(param) = entry.params.iter().find(is_opaque) {
         let name = if param.name.is_empty() { String::new() } else { format!(" `{}`", param.name) };
-        return Some(format!("parameter{name} of `{}` has type {}, {because}", entry.name, param.source_type));
+        return Some(format!(
+            "parameter{name} of `{}` has type {}, {}",
+            entry.name,
+            param.source_type,
+            because(&param.source_type)
+        ));
     }
     let result = entry.results.iter().find(is_opaque)?;
-    Some(format!("the result of `{}` has type {}, {because}", entry.name, result.source_type))
+    Some(format!("the result of `{}` has type {}, {}", entry.name, result.source_type, because(&result.source_type)))
+}
+
+/// The places of sites, and behind them those of the calls that these are inside of.
+fn places(sites: &[Site], program: &chadwick_core::Program, map: &SourceMap) -> Vec<Place> {
+    let place = |function: &str, span: Span| Place {
+        snippet: Some(render::snippet(span, map, Style::default()).trim_end().to_owned()).filter(|text| !text.is_empty()),
+        call: render::open_call(function, span, map),
+        in_program: render::is_in_program(span, map),
+        caller: None,
+    };
+    let mut places = vec![Place::default(); sites.len()];
+    for (number, site) in sites.iter().enumerate() {
+        let mut at = number;
+        for (depth, (function, span)) in program.open_calls(&site.function, site.span).into_iter().enumerate() {
+            if depth > 0 {
+                places[at].caller = Some(places.len());
+                at = places.len();
+                places.push(Place::default());
+            }
+            places[at] = place(&function, span);
+        }
+    }
+    places
 }
 
 fn check_names(functions: &[Described]) -> Result<()> {
@@ -211,20 +236,24 @@ fn check_names(functions: &[Described]) -> Result<()> {
     Ok(())
 }
 
-/// Gives names that are not taken yet.
-#[derive(Default)]
-struct Names(Vec<String>);
+/// Gives names that are not taken yet, and are none of the library's own.
+struct Names {
+    taken: Vec<String>,
+    /// What names of the library begin with.
+    prefix: String,
+}
 
 impl Names {
     fn fresh(&mut self, wanted: &str) -> String {
-        let mut name = wanted.to_owned();
+        let wanted = if wanted.starts_with(&self.prefix) { format!("{wanted}_") } else { wanted.to_owned() };
+        let mut name = wanted.clone();
         let mut number = 1;
-        while self.0.contains(&name) {
+        while self.taken.contains(&name) {
             number += 1;
             name = format!("{wanted}_{number}");
         }
         // A pointer to sizes may come with it.
-        self.0.extend([name.clone(), format!("{name}_shape")]);
+        self.taken.extend([name.clone(), format!("{name}_shape")]);
         name
     }
 }
@@ -289,9 +318,9 @@ struct Signature {
     names: Names,
 }
 
-fn signature(function: &Function) -> Signature {
+fn signature(function: &Function, options: &Options) -> Signature {
     let entry = function.core_entry();
-    let mut names = Names(vec![String::from("context")]);
+    let mut names = Names { taken: vec![String::from("context")], prefix: format!("{}_", options.prefix) };
     let (mut params, mut params_json) = (Vec::new(), Vec::new());
     let mut sizes: Vec<(String, Vec<String>)> = Vec::new();
     let flats = flat(&entry.params, &function.argument_names());
@@ -407,7 +436,7 @@ fn describe(
     by: Option<Vec<String>>,
     options: &Options,
 ) -> Described {
-    let mut signature = signature(function);
+    let mut signature = signature(function, options);
     let (mut results, mut results_json) = (Vec::new(), Vec::new());
     for (value, wanted) in wanted {
         let (slot, json) = result(value, &wanted, &mut signature.names, options);

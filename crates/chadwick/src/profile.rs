@@ -1,7 +1,7 @@
 //! Where the time of compiling and running an entry point goes.
 
 use crate::compile::{self, Loader};
-use crate::derivative::{self, gradient_seed};
+use crate::derivative::gradient_seed;
 use crate::error::{Error, Result};
 use crate::program::{NativeOptions, Program, retain_entries, with_deep_stack};
 use chadwick_core::Mode;
@@ -55,8 +55,7 @@ pub fn compile(path: &Path, text: &str, loader: &dyn Loader, request: &Request) 
         }
         function.gradient()?;
         let (wrt, seed) = (function.wrt_arguments()?, gradient_seed(&function));
-        let entry = derivative::derivative_entry(&mut lowered, function.entry, &wrt, Mode::Vjp, Some(vec![seed]));
-        lowered.entries = vec![entry.ok_or_else(|| Error::argument(format!("`{}` has no gradient", request.entry)))?];
+        lowered.entries = vec![function.add_derivative(&mut lowered, &wrt, Mode::Vjp, Some(vec![seed]))?];
     }
     let program = front.build_observed(lowered.clone(), request.options, false, &mut observe)?;
     let watched = front.build_observed(lowered, request.options, true, &mut |_, _| {})?;

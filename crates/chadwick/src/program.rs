@@ -1,7 +1,7 @@
 //! Programs and their entry points.
 
 use crate::compile::{self, FileLoader, Loader};
-use crate::derivative::{self, DerivativeKey};
+use crate::derivative::DerivativeKey;
 use crate::error::{Error, Result};
 use crate::function::Function;
 use chadwick_core as core;
@@ -220,11 +220,7 @@ impl Program {
     /// The program whose one entry point gives the results of `entry` and its derivative: with arguments, and cotangents of the results
     /// (or tangents of the arguments `wrt`), to results, and cotangents of the arguments `wrt` (or tangents of the results).
     pub fn derivative_of(&self, entry: &str, wrt: &[usize], mode: core::Mode) -> Result<Program> {
-        let function = self.position(entry)?;
-        let mut lowered = (*self.inner.lowered).clone();
-        derivative::with_derivative(&mut lowered, function, wrt, mode)
-            .ok_or_else(|| Error::argument(format!("`{entry}` has no derivative of this kind")))?;
-        self.compiled_like(lowered)
+        self.compiled_like(self.function(entry)?.lowered_with_derivative(wrt, mode)?)
     }
 
     /// The same program with no other entry point: an engine has to take only what this one needs.
@@ -598,6 +594,10 @@ impl std::fmt::Display for EntryPoint {
             }
         }
         match self.results.as_slice() {
+            named if !named.is_empty() && named.iter().all(|result| !result.name.is_empty()) => {
+                let fields: Vec<String> = named.iter().map(|result| format!("{}: {}", result.name, result.ty)).collect();
+                write!(f, "{{{}}}", fields.join(", "))
+            }
             [one] => f.write_str(&one.ty),
             many => {
                 let types: Vec<&str> = many.iter().map(|result| result.ty.as_str()).collect();

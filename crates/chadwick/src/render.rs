@@ -275,7 +275,7 @@ error[E0001]: too many arguments
             let text = diagnostic(&Diagnostic::error("E0001", span(start, end), "m"), &map, Style::default());
             assert!(text.contains("a.fut:"), "{text}");
         }
-        let nowhere = Span { file: chadwick_source::FileId(9), start: 0, end: 1 };
+        let nowhere = Span::new(chadwick_source::FileId(9), 0, 1);
         assert_eq!(diagnostic(&Diagnostic::error("E0001", nowhere, "m"), &map, Style::default()), "error[E0001]: m\n");
     }
 

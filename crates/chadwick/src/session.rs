@@ -211,7 +211,7 @@ impl Shift {
     fn span(self, span: &mut Span) {
         if span.file == self.root && span.end >= self.start && *span != Span::default() {
             let by = |offset: u32| offset.saturating_sub(self.start);
-            *span = Span { file: self.input, start: by(span.start), end: by(span.end) };
+            *span = Span { file: self.input, start: by(span.start), end: by(span.end), ..*span };
         }
     }
 

@@ -79,7 +79,7 @@ pub(crate) struct Shared<'p> {
     pub recursive: &'p [bool],
     pub layouts: Layouts,
     pub sites: Vec<Site>,
-    known_sites: FxHashMap<(usize, Span), SiteId>,
+    known_sites: FxHashMap<(usize, Span, u32), SiteId>,
     /// Parameters that may be given with strides.
     pub strided: Vec<Vec<bool>>,
     /// Whether `strided` changed: callers and callees disagree and must be emitted again.
@@ -505,7 +505,7 @@ impl<'p> Emitter<'_, 'p> {
     // Sites
 
     pub(crate) fn site(&mut self) -> SiteId {
-        let key = (self.function, self.span);
+        let key = (self.function, self.span, self.span.call);
         if let Some(site) = self.shared.known_sites.get(&key) {
             return *site;
         }

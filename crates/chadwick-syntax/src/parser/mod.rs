@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
     }
 
     fn token_span(&self, token: Token) -> Span {
-        Span { file: self.file, start: token.start, end: token.end }
+        Span::new(self.file, token.start as usize, token.end as usize)
     }
 
     /// A line ends between the last consumed token and the next.
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
     fn previous(&self) -> Span {
         match self.position.checked_sub(1).and_then(|before| self.tokens.get(before)) {
             Some(token) => self.token_span(*token),
-            None => Span { file: self.file, start: 0, end: 0 },
+            None => Span::new(self.file, 0, 0),
         }
     }
 

@@ -57,6 +57,8 @@ impl Way {
         }
         let options = NativeOptions { strict: self.strict, quick: true, threads: self.threads };
         let native = interpreted.with_backend(Backend::Native(options)).map_err(failure)?;
+        // The limit of time is for runs.
+        native.prepare().map_err(failure)?;
         for (index, program) in programs.iter().enumerate() {
             self.results_agree(&interpreted, &native, index, program, element, report)?;
         }
