@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -147,4 +148,45 @@ fn a_saved_run_is_compared_with() {
     let nothing = scratch.file("nothing.fut", "entry f (x: i64) = x");
     let (code, _, stderr) = run(&["bench", &nothing]);
     assert!(code == Some(1) && stderr.contains("there is nothing to measure"), "{stderr}");
+}
+
+#[test]
+fn runs_that_are_short_beside_the_clock_are_timed_many_at_once() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let scratch = Scratch::new("short");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let halve = measured(&[&file, "--entry", "halve"]);
+    assert!(halve[0]["runs_per_repetition"].as_u64() > Some(10), "{halve:#?}");
+    // What takes memory, and limits: of a batch there are the results of the last run.
+    let program = chadwick::Program::from_source("entry f (n: i64) = map (* 2) (iota n)").expect("a program");
+    let native = program.with_backend(chadwick::Backend::Native(chadwick::NativeOptions::default())).expect("native code");
+    let deadline = Some(Instant::now() + Duration::from_secs(600));
+    native.set_limits(chadwick::Limits { max_memory_bytes: 4096, deadline, max_depth: None });
+    let mut batches = [50, 50, 0].into_iter();
+    let function = native.function("f").expect("a function");
+    let results = function.call_in_batches(&[100i64.into()], |_| batches.next().unwrap_or(0)).expect("results");
+    assert_eq!(results[0].as_slice::<i64>().map(|values| values[99]), Some(198));
+}
+
+#[test]
+fn the_timeout_is_that_of_one_run() {
+    let source = "entry f (x: f64) = loop y = x for _i < 5000i64 do 0.5 * y + x";
+    let program = chadwick::Program::from_source(source).expect("a program");
+    let interpreted = program.with_backend(chadwick::Backend::Interpreter).expect("a program");
+    let function = interpreted.function("f").expect("a function");
+    let gradient = function.gradient().expect("a gradient");
+    // More time than is allowed passes, but not in one run.
+    let slowly = || {
+        let deadline = Some(Instant::now() + Duration::from_millis(600));
+        interpreted.set_limits(chadwick::Limits { deadline, ..chadwick::Limits::default() });
+        let mut batches = [1, 3, 2, 0].into_iter();
+        move |_| {
+            std::thread::sleep(Duration::from_millis(250));
+            batches.next().unwrap_or(0)
+        }
+    };
+    assert_eq!(function.call_in_batches(&[3.0.into()], slowly()).map(|results| results.len()).expect("results"), 1);
+    assert_eq!(gradient.call_in_batches(&[3.0.into()], slowly()).map(|(values, _)| values.len()).expect("results"), 2);
 }

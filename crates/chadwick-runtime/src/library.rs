@@ -233,16 +233,16 @@ impl NativeProgram {
         self.trace = Some(Box::new(sink));
     }
 
-    /// Calls an entry point of a prepared program by its number, again and again until `again` says no. The arguments have the types of its
-    /// parameters. It hears how long native code took, without the ways there and back. The results are
-    /// those of the last call.
+    /// Calls an entry point of a prepared program by its number, once and then as often as `next` says, until that is not at all. The
+    /// arguments have the types of its parameters. It hears how long native code took for all calls since it was asked last, without the
+    /// ways there and back. Time limits are those of one call. The results are those of the last call.
     #[expect(unsafe_code, reason = "calls native code")]
-    pub fn call_repeatedly(
+    pub fn call_in_batches(
         &mut self,
         entry: usize,
         args: &[Argument<'_>],
         limits: &Limits,
-        again: &mut dyn FnMut(Duration) -> bool,
+        next: &mut dyn FnMut(Duration) -> usize,
     ) -> Result<Vec<Output>, RuntimeError> {
         let Some(Loaded { context, functions, .. }) = &self.loaded else { return Err(malformed("code that was not prepared")) };
         let Some(signature) = self.generated.entries.get(entry) else { return Err(malformed("no such entry point")) };
@@ -268,18 +268,39 @@ impl NativeProgram {
             i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
         });
         let (context, entry) = (*context, i32::try_from(entry).unwrap_or(-1));
+        let is_data = |ty: &Type| match ty {
+            Type::Prim(_) => true,
+            Type::Array(array) => !matches!(array.element, Element::Boxed(_)),
+            _ => false,
+        };
+        let writes_stream = !signature.results.iter().all(is_data);
+        let mut calls = 1;
         let failed = loop {
             // SAFETY: arguments and results have the types of the signature, whose layout both sides know; the context is open; native
-            // code does not unwind and keeps no pointer to the arguments.
+            // code does not unwind and keeps no pointer to the arguments. Nothing of a call but the last is used.
             let (failed, taken) =
                 stack::on_large_stack(limits.max_memory_bytes, self.generated.recursive, |stack_limit| unsafe {
                     (functions.set_host)(context, &host);
                     (functions.set_limits)(context, bytes, nanoseconds, depth, stack_limit);
                     let started = Instant::now();
-                    let failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
+                    let mut failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
+                    for _ in 1..calls {
+                        if failed != 0 {
+                            break;
+                        }
+                        // Most calls that are short enough for batches take no memory; what they take is given back.
+                        if writes_stream || (functions.peak)(context) > 0 {
+                            (functions.reset)(context);
+                        }
+                        failed = (functions.call)(context, entry, raw_args.as_ptr(), raw_results.as_mut_ptr());
+                    }
                     (failed, started.elapsed())
                 });
-            if failed != 0 || !again(taken) {
+            if failed != 0 {
+                break failed;
+            }
+            calls = next(taken);
+            if calls == 0 {
                 break failed;
             }
             // SAFETY: nothing of this call is used any more.

@@ -13,7 +13,7 @@ use chadwick_core::{
 use chadwick_interp as interp;
 use chadwick_source::{Diagnostic, Severity};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The gradient of a function whose result is one number; see [`Function::gradient`].
 #[derive(Clone)]
@@ -400,6 +400,11 @@ impl Gradient {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<(Vec<Value>, usize)> {
+        self.call_in_batches(args, |time| usize::from(again(time)))
+    }
+
+    /// [`Gradient::call_repeatedly`] for calls that are too short for the clock, as [`Function::call_in_batches`].
+    pub fn call_in_batches(&self, args: &[Value], mut next: impl FnMut(Duration) -> usize) -> Result<(Vec<Value>, usize)> {
         let function = &self.function;
         let program = &function.program;
         if program.is_compiled() {
@@ -407,16 +412,11 @@ impl Gradient {
             let seeds = types.iter().map(|ty| crate::values::one(ty.prim));
             let seeded: Vec<Value> = args.iter().cloned().chain(seeds).collect();
             let derivative = function.derivative(function.wrt_arguments()?, Mode::Vjp)?;
-            let values = derivative.call_repeatedly(&seeded, again)?;
+            let values = derivative.call_in_batches(&seeded, next)?;
             return Ok((values, derivative.program.peak_memory()));
         }
-        loop {
-            let started = Instant::now();
-            let (value, gradient) = program.noting_peak(|| self.value_and_gradient(args))?;
-            if !again(started.elapsed()) {
-                return Ok((std::iter::once(value).chain(gradient).collect(), program.peak_memory()));
-            }
-        }
+        let (value, gradient) = program.in_batches(|| program.noting_peak(|| self.value_and_gradient(args)), &mut next)?;
+        Ok((std::iter::once(value).chain(gradient).collect(), program.peak_memory()))
     }
 
     /// What to call each part of the gradient.

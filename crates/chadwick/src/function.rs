@@ -8,7 +8,7 @@ use chadwick_core::{Dim, Element, Entry, EntryValue, Type};
 use chadwick_interp as interp;
 use chadwick_runtime::{Argument, NativeProgram, Output};
 use std::cell::RefMut;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An entry point of a program.
 #[derive(Clone)]
@@ -89,23 +89,33 @@ impl Function {
     /// # Ok::<(), chadwick::Error>(())
     /// ```
     pub fn call_repeatedly(&self, args: &[Value], mut again: impl FnMut(Duration) -> bool) -> Result<Vec<Value>> {
+        self.call_in_batches(args, |time| usize::from(again(time)))
+    }
+
+    /// [`Function::call_repeatedly`] for calls that are too short for the clock: it hears how long all calls since the last time took
+    /// together (first, there is one), and says how many there should be before the next time; none is the end. That memory of the calls in
+    /// between is given back is part of the time. Limits are those of one call.
+    ///
+    /// ```
+    /// # use chadwick::Program;
+    /// let program = Program::from_source("entry square (x: f64) = x * x")?;
+    /// let mut batches = [100, 100, 0].into_iter();
+    /// let result = program.function("square")?.call_in_batches(&[3.0.into()], |_time| batches.next().unwrap_or(0))?;
+    /// assert_eq!(result, vec![9.0.into()]);
+    /// # Ok::<(), chadwick::Error>(())
+    /// ```
+    pub fn call_in_batches(&self, args: &[Value], mut next: impl FnMut(Duration) -> usize) -> Result<Vec<Value>> {
         let args: Vec<&Value> = args.iter().collect();
         if let Some(native) = self.native_for(&args)? {
-            return self.outputs_to_data(self.call_native(native, &args, &mut again)?);
+            return self.outputs_to_data(self.call_native(native, &args, &mut next)?);
         }
-        loop {
-            let started = Instant::now();
-            let results = self.call_core(&args)?;
-            if !again(started.elapsed()) {
-                return self.results_to_data(results);
-            }
-        }
+        self.program.in_batches(|| self.call_core(&args), &mut next).and_then(|results| self.results_to_data(results))
     }
 
     /// [`Function::call`] with arguments from several places.
     pub(crate) fn call_with(&self, args: &[&Value]) -> Result<Vec<Value>> {
         match self.native_for(args)? {
-            Some(native) => self.outputs_to_data(self.call_native(native, args, &mut |_| false)?),
+            Some(native) => self.outputs_to_data(self.call_native(native, args, &mut |_| 0)?),
             None => self.results_to_data(self.call_core(args)?),
         }
     }
@@ -132,12 +142,12 @@ impl Function {
         &self,
         mut native: RefMut<'_, NativeProgram>,
         args: &[&Value],
-        again: &mut dyn FnMut(Duration) -> bool,
+        next: &mut dyn FnMut(Duration) -> usize,
     ) -> Result<Vec<Output>> {
         let passed: Option<Vec<Argument<'_>>> = args.iter().map(|arg| arg.as_argument()).collect();
         let passed = passed.ok_or_else(|| Error::argument("a value whose elements do not fit its shape"))?;
         let limits = self.program.inner.limits.get();
-        let result = native.call_repeatedly(self.entry, &passed, &limits, again);
+        let result = native.call_in_batches(self.entry, &passed, &limits, next);
         result.map_err(|error| self.program.runtime_error(error))
     }
 
@@ -158,7 +168,7 @@ impl Function {
     /// Calls the function and gives the results as the interpreter has them.
     pub(crate) fn call_core(&self, args: &[&Value]) -> Result<Vec<interp::Value>> {
         if let Some(native) = self.native_for(args)? {
-            let values = self.call_native(native, args, &mut |_| false)?.into_iter().map(|output| match output {
+            let values = self.call_native(native, args, &mut |_| 0)?.into_iter().map(|output| match output {
                 Output::Data(data) => data.into_value(),
                 Output::Value(value) => Some(value),
             });

@@ -467,6 +467,45 @@ impl Program {
         }
     }
 
+    /// Interprets something again and again, as [`Function::call_in_batches`] does. Each call has the time that was left for the first one.
+    pub(crate) fn in_batches<T>(
+        &self,
+        mut call: impl FnMut() -> Result<T>,
+        next: &mut dyn FnMut(Duration) -> usize,
+    ) -> Result<T> {
+        let limits = self.inner.limits.get();
+        let allowed = limits.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let mut calls = 1;
+        let result = loop {
+            let started = Instant::now();
+            let mut result = call();
+            for _ in 1..calls {
+                if result.is_err() {
+                    break;
+                }
+                self.set_deadline(limits, allowed);
+                result = call();
+            }
+            if result.is_err() {
+                break result;
+            }
+            calls = next(started.elapsed());
+            if calls == 0 {
+                break result;
+            }
+            self.set_deadline(limits, allowed);
+        };
+        self.set_limits(limits);
+        result
+    }
+
+    /// The same limits, but with so much time from now on.
+    fn set_deadline(&self, limits: Limits, allowed: Option<Duration>) {
+        if let Some(allowed) = allowed {
+            self.set_limits(Limits { deadline: Instant::now().checked_add(allowed), ..limits });
+        }
+    }
+
     /// Where the values of `trace` go; each call gets a tag and the values as text.
     pub fn set_trace(&self, sink: impl FnMut(&str, &str) + 'static) {
         let sink = Rc::new(RefCell::new(sink));

@@ -2,6 +2,8 @@
 //!
 //! Times of a program have a long tail, so it is the median that is reported. Its confidence interval needs no assumption about how times
 //! are distributed: the ranks around the middle are binomial, and 95 % of that is within 0.98 √n ranks.
+//!
+//! Runs that are short beside what it takes to read the clock are timed many at once: a time is then that of all, divided by their number.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,11 @@ const MOST: usize = 100_000;
 /// How long to warm up, if there is time for more than one run.
 const WARM_UP: Duration = Duration::from_millis(100);
 
+/// How long to run between two looks at the clock, at least. A look takes some 30 ns, and clocks go in steps of up to 100 ns.
+const BATCH: Duration = Duration::from_micros(20);
+
+const MOST_IN_BATCH: usize = 1 << 20;
+
 /// What a number of times say, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
@@ -21,6 +28,8 @@ pub struct Statistics {
     /// Half the confidence interval, relative to the median.
     pub deviation: f64,
     pub repetitions: usize,
+    /// How many runs were timed at once for each of these.
+    pub batch: usize,
     /// Whether the interval is as narrow as it should be.
     pub converged: bool,
 }
@@ -37,13 +46,18 @@ impl Statistics {
         let high = sorted[((middle + ranks + 1.0).ceil() as usize - 1).min(last)];
         let deviation = if median > 0.0 { (high - low) / 2.0 / median } else { 0.0 };
         let converged = count >= FEWEST && deviation <= WANTED;
-        Some(Statistics { median, deviation, repetitions: count, converged })
+        Some(Statistics { median, deviation, repetitions: count, batch: 1, converged })
     }
 }
 
 /// Collects times until there are enough.
 pub struct Collector {
     limit: Duration,
+    /// How long a batch should take, at least.
+    batch_time: Duration,
+    /// How many runs the next time is of.
+    batch: usize,
+    runs: u64,
     /// When the first run started: what comes before it, as compiling, does not count.
     started: Option<Instant>,
     warm: bool,
@@ -52,12 +66,20 @@ pub struct Collector {
 }
 
 impl Collector {
-    pub fn new(limit: Duration) -> Collector {
-        Collector { limit, started: None, warm: false, times: Vec::new(), next_look: FEWEST }
+    /// For so much time. The time that a run may take is kept by native code for a batch as a whole.
+    pub fn new(limit: Duration, timeout: Option<Duration>) -> Collector {
+        let batch_time = timeout.map_or(BATCH, |timeout| BATCH.min(timeout / 10));
+        Collector { limit, batch_time, batch: 1, runs: 0, started: None, warm: false, times: Vec::new(), next_look: FEWEST }
     }
 
-    /// Takes note of a time; whether another one is wanted.
-    pub fn again(&mut self, time: Duration) -> bool {
+    /// Takes note of the time of a batch of runs, the first of which is one; how many should be in the next one.
+    pub fn next_batch(&mut self, time: Duration) -> usize {
+        self.runs += self.batch as u64;
+        if self.again(time) { self.batch } else { 0 }
+    }
+
+    fn again(&mut self, time: Duration) -> bool {
+        let one = time.as_secs_f64() / self.batch as f64;
         let elapsed = match self.started {
             Some(started) => started.elapsed(),
             None => {
@@ -68,13 +90,19 @@ impl Collector {
         if !self.warm {
             // The first run may be all that there is time for.
             if elapsed >= self.limit {
-                self.times.push(time.as_secs_f64());
+                self.times.push(one);
                 return false;
             }
-            self.warm = elapsed >= WARM_UP.min(self.limit / 10);
+            let long_enough = time >= self.batch_time || self.batch >= MOST_IN_BATCH;
+            // The first run takes longer than others: it does not tell how long a batch is.
+            let is_first = self.runs <= 1;
+            if !long_enough {
+                self.batch *= 2;
+            }
+            self.warm = long_enough && elapsed >= WARM_UP.min(self.limit / 10) && (!is_first || time >= WARM_UP);
             return true;
         }
-        self.times.push(time.as_secs_f64());
+        self.times.push(one);
         if elapsed >= self.limit || self.times.len() >= MOST {
             return false;
         }
@@ -86,7 +114,12 @@ impl Collector {
     }
 
     pub fn statistics(&self) -> Option<Statistics> {
-        Statistics::of(&self.times)
+        Statistics::of(&self.times).map(|statistics| Statistics { batch: self.batch, ..statistics })
+    }
+
+    /// How many runs there were, with those to warm up.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 }
 
@@ -109,24 +142,45 @@ mod tests {
 
     #[test]
     fn equal_times_are_enough_soon() {
-        let mut collector = Collector::new(Duration::from_secs(3600));
+        let mut collector = Collector::new(Duration::from_secs(3600), None);
         collector.warm = true;
-        let runs = (1..).find(|_| !collector.again(Duration::from_millis(5))).expect("an end");
+        let runs = (1..).find(|_| collector.next_batch(Duration::from_millis(5)) == 0).expect("an end");
         let statistics = collector.statistics().expect("times");
         assert_eq!((runs, statistics.repetitions, statistics.converged), (FEWEST, FEWEST, true));
     }
 
     #[test]
     fn what_comes_before_the_first_run_does_not_count() {
-        let mut collector = Collector::new(Duration::from_millis(20));
+        let mut collector = Collector::new(Duration::from_millis(20), None);
         std::thread::sleep(Duration::from_millis(25));
-        assert!(collector.again(Duration::from_nanos(1)));
+        assert!(collector.next_batch(Duration::from_nanos(1)) > 0);
+    }
+
+    #[test]
+    fn short_runs_are_timed_many_at_once() {
+        // The first run is a cold one.
+        let mut collector = Collector::new(Duration::from_secs(3600), None);
+        let mut batch = collector.next_batch(Duration::from_millis(50));
+        assert_eq!(batch, 1);
+        while !collector.warm {
+            batch = collector.next_batch(Duration::from_nanos(30) * batch as u32);
+        }
+        assert_eq!(batch, 1024);
+        while batch > 0 {
+            batch = collector.next_batch(Duration::from_nanos(30) * 1024);
+        }
+        let statistics = collector.statistics().expect("times");
+        assert!((statistics.median - 30e-9).abs() < 1e-15, "{statistics:?}");
+        assert_eq!((statistics.batch, statistics.repetitions), (1024, FEWEST));
+        // A batch should not be over the time that one run may take.
+        let mut hurried = Collector::new(Duration::from_secs(3600), Some(Duration::from_micros(2)));
+        assert_eq!(hurried.next_batch(Duration::from_nanos(250)), 1);
     }
 
     #[test]
     fn a_run_longer_than_the_limit_is_the_only_one() {
-        let mut collector = Collector::new(Duration::ZERO);
-        assert!(!collector.again(Duration::from_secs(7)));
+        let mut collector = Collector::new(Duration::ZERO, None);
+        assert_eq!(collector.next_batch(Duration::from_secs(7)), 0);
         let statistics = collector.statistics().expect("times");
         assert_eq!((statistics.median, statistics.repetitions, statistics.converged), (7.0, 1, false));
     }

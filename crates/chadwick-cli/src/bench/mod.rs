@@ -157,8 +157,8 @@ fn bench_dataset(
         };
     let unmeasured = || Error::argument("there was no time to measure");
     program.set_limits(options.limits.starting_now());
-    let mut collector = Collector::new(options.time);
-    let results = function.call_repeatedly(arguments, |time| collector.again(time))?;
+    let mut collector = Collector::new(options.time, options.limits.timeout);
+    let results = function.call_in_batches(arguments, |time| collector.next_batch(time))?;
     let primal = collector.statistics().ok_or_else(unmeasured)?;
     measurements.push(measurement(Kind::Primal, primal, &results, program.peak_memory(), None));
     if !options.grad {
@@ -170,9 +170,11 @@ fn bench_dataset(
     };
     // Of entry points in general, only some have a gradient.
     let Ok(gradient) = function.gradient() else { return Ok(()) };
+    // Compiling it is no run.
+    gradient.prepare()?;
     program.set_limits(options.limits.starting_now());
-    let mut collector = Collector::new(options.time);
-    let (results, peak) = gradient.call_repeatedly(arguments, |time| collector.again(time))?;
+    let mut collector = Collector::new(options.time, options.limits.timeout);
+    let (results, peak) = gradient.call_in_batches(arguments, |time| collector.next_batch(time))?;
     let statistics = collector.statistics().ok_or_else(unmeasured)?;
     let ratio = (primal.median > 0.0).then(|| statistics.median / primal.median);
     measurements.push(measurement(Kind::Gradient, statistics, &results, peak, ratio));

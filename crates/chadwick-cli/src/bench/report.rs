@@ -78,6 +78,7 @@ impl Measurement {
             "median_seconds": self.statistics.median,
             "deviation": self.statistics.deviation,
             "repetitions": self.statistics.repetitions,
+            "runs_per_repetition": self.statistics.batch,
             "converged": self.statistics.converged,
             "bytes": self.bytes,
             "bytes_per_second": self.throughput(),
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     fn measurement(kind: Kind, median: f64) -> Measurement {
-        let statistics = Statistics { median, deviation: 0.012, repetitions: 10, converged: true };
+        let statistics = Statistics { median, deviation: 0.012, repetitions: 10, batch: 1, converged: true };
         let (file, entry, dataset) = (String::from("a.fut"), String::from("loss"), String::from("#0"));
         let ratio = (kind == Kind::Gradient).then_some(2.5);
         Measurement { file, entry, dataset, backend: "native", kind, statistics, bytes: 4096, peak_bytes: 1_500_000, ratio }

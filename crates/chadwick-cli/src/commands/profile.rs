@@ -20,7 +20,7 @@ pub fn command(options: &ProfileOptions) -> Exit {
 struct Times {
     plain: f64,
     deviation: f64,
-    repetitions: usize,
+    runs: usize,
     watched: f64,
     /// How many runs of the watched program there were.
     watched_runs: u64,
@@ -34,25 +34,21 @@ fn run(options: &ProfileOptions) -> Result<()> {
         NativeOptions { strict: options.fp == FloatMode::Strict, quick: false, threads: options.threads.map_or(0, usize::from) };
     let request = Request { entry: entry.clone(), gradient: options.grad, wrt: options.wrt.clone(), options: native };
     let profiled = profile::compile(&options.call.file, &source, &FileLoader, &request)?;
-    let measure = |program: &Program| -> Result<(Collector, u64)> {
+    let measure = |program: &Program| -> Result<Collector> {
         program.set_limits(options.limits.starting_now());
-        let mut collector = Collector::new(options.time / 2);
-        let mut runs = 0;
-        program.function(&entry)?.call_repeatedly(&arguments, |time| {
-            runs += 1;
-            collector.again(time)
-        })?;
-        Ok((collector, runs))
+        let mut collector = Collector::new(options.time / 2, options.limits.timeout);
+        program.function(&entry)?.call_in_batches(&arguments, |time| collector.next_batch(time))?;
+        Ok(collector)
     };
     let unmeasured = || Error::argument("there was no time to measure");
-    let plain = measure(&profiled.program)?.0.statistics().ok_or_else(unmeasured)?;
-    let (watched, watched_runs) = measure(profiled.watched())?;
+    let plain = measure(&profiled.program)?.statistics().ok_or_else(unmeasured)?;
+    let watched = measure(profiled.watched())?;
     let times = Times {
         plain: plain.median,
         deviation: plain.deviation,
-        repetitions: plain.repetitions,
+        runs: plain.repetitions * plain.batch,
         watched: watched.statistics().ok_or_else(unmeasured)?.median,
-        watched_runs,
+        watched_runs: watched.runs(),
     };
     let found = profiled.profile().ok_or_else(|| Error::argument("native code does not tell what it did"))?;
     match options.json {
@@ -130,7 +126,7 @@ fn print(entry: &str, gradient: bool, profiled: &Profiled, found: &Profile, time
         "\nrun of {what}`{entry}`: {} ± {:.1} % ({} runs)",
         seconds(times.plain),
         times.deviation * 100.0,
-        times.repetitions
+        times.runs
     ));
     output::line(&format!("  at most {} of values at one time", bytes(profiled.program.peak_memory() as f64)));
     let (blocks, size) = (per_run(found.allocations, times), per_run(found.allocated_bytes, times));
@@ -164,7 +160,7 @@ fn as_json(entry: &str, profiled: &Profiled, found: &Profile, times: &Times) -> 
         "c_bytes": profiled.c_bytes(),
         "median_seconds": times.plain,
         "deviation": times.deviation,
-        "repetitions": times.repetitions,
+        "repetitions": times.runs,
         "peak_bytes": profiled.program.peak_memory(),
         "allocations": per_run(found.allocations, times),
         "allocated_bytes": per_run(found.allocated_bytes, times),
