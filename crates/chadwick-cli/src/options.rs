@@ -128,8 +128,8 @@ Example:
 const BENCH_EXAMPLES: &str = "\
 Entry points run on the inputs of their own test blocks, or on those of --random: one item per value, separated by commas. For an array an
 item is its sizes (1000x64), filled with random elements, floats in [0, 1) and integers over their whole range; for a scalar it is the value.
-After a warm-up, a run is repeated until the 95 % confidence interval of the median is within 2 % of it, or --time is over. Native code is
-timed without checking arguments and copying results. The table shows the median, half of that interval (±, with ! where it is too wide),
+After a warm-up, a run is repeated until the 95 % confidence interval of the median is within 2 % of it, or --time is over. Runs of less than
+20 µs are timed many at once. Native code is timed without checking arguments and copying results. The table shows the median, half of that interval (±, with ! where it is too wide),
 the bytes of arguments and results per second, and the most memory that values took up at one time, arguments not counted in native code. Inputs that are scripts, and tests that expect an error, are left
 out, and so are those with the tag `nobench`.
 

@@ -1,6 +1,6 @@
 //! `chadwick bench`: what is measured, and how it is reported. How long anything takes is not tested.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -189,4 +189,52 @@ fn the_timeout_is_that_of_one_run() {
     };
     assert_eq!(function.call_in_batches(&[3.0.into()], slowly()).map(|results| results.len()).expect("results"), 1);
     assert_eq!(gradient.call_in_batches(&[3.0.into()], slowly()).map(|(values, _)| values.len()).expect("results"), 2);
+}
+
+#[test]
+fn inputs_that_changed_are_not_compared() {
+    let scratch = Scratch::new("changed");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let saved = scratch.0.join("saved.json").display().to_string();
+    let bench = |more: &[&str]| {
+        let base = ["bench", &file, "--backend", "interp", "--time", "0.02"];
+        run(&base.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    assert_eq!(bench(&["--json", &saved]).0, Some(0));
+    // A test in front shifts the numbers of those behind it; one has another input.
+    let shifted =
+        DATASETS.replace("-- \"three\"", "-- input { [9.0] }\n-- \"three\"").replace("{ 4i64 } output { 2i64 }", "{ 6i64 }");
+    scratch.file("datasets.fut", &shifted);
+    let (code, stdout, stderr) = bench(&["--compare", &saved, "--json", "-"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let document: Json = serde_json::from_str(&stdout).expect("JSON");
+    let compared: Vec<&Json> = document["measurements"].as_array().into_iter().flatten().map(|one| &one["compared"]).collect();
+    assert!(compared[0].is_null() && compared[1]["ratio"].is_number() && compared[2]["ratio"].is_number(), "{document:#}");
+    assert_eq!(*compared[3], json!({ "other_input": true }), "{document:#}");
+    assert!(bench(&["--compare", &saved]).1.contains("other input"));
+    // What is not there any more, and what is no time.
+    let (_, _, stderr) = bench(&["--compare", &saved, "--entry", "halve"]);
+    assert!(
+        stderr.contains("nothing that was measured now matches\n") && stderr.contains(": sum, three (interp, primal)\n"),
+        "{stderr}"
+    );
+    scratch.file("saved.json", r#"{"measurements": [{"entry": "halve", "median_seconds": 0.0}]}"#);
+    let (_, table, stderr) = bench(&["--compare", &saved, "--entry", "halve"]);
+    assert!(stderr.contains("1 of the measurements have no positive time"), "{stderr}");
+    assert!(!table.contains("inf"), "{table}");
+}
+
+#[test]
+fn a_test_that_cannot_be_run_does_not_keep_others_from_it() {
+    let scratch = Scratch::new("broken");
+    let program = "-- ==\n-- entry: sum\n-- input @ missing.in\n-- input { [1.0] }\n-- ==\n-- entry: absent\n-- input { 1 }\n-- input { 2 }\n\n\
+                   entry sum (xs: []f64): f64 = f64.sum xs\nentry other (x: i64) = x\n";
+    let file = scratch.file("broken.fut", program);
+    let (code, stdout, stderr) = run(&["bench", &file, "--backend", "interp", "--time", "0.02", "--json", "-"]);
+    assert_eq!(code, Some(1));
+    let document: Json = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(document["measurements"].as_array().map(Vec::len), Some(1), "{document:#}");
+    assert!(stderr.contains("broken.fut: sum, #0:\n") && stderr.contains("missing.in: "), "{stderr}");
+    assert_eq!(stderr.matches("broken.fut: the tests of `absent`:\n").count(), 1, "{stderr}");
+    assert!(stderr.contains("there is no entry point `absent`") && stderr.contains("other"), "{stderr}");
 }

@@ -1,5 +1,6 @@
 //! `chadwick bench`: how long entry points take on the inputs of their tests, or on random ones.
 
+mod fingerprint;
 mod measure;
 mod report;
 
@@ -16,8 +17,10 @@ use crate::{Exit, input};
 use chadwick::compile::{Engine, FileLoader};
 use chadwick::values::{Value, ValueType, text};
 use chadwick::{Backend, Error, Function, NativeOptions, Program, Result};
+use fingerprint::fingerprint;
 use measure::Statistics;
 use report::{Kind, Measurement, Saved};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub fn command(options: &BenchOptions) -> Exit {
@@ -44,7 +47,14 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
         None => None,
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| file_error(path, error.to_string()))?;
-            Some(Saved::parse(&text).map_err(|problem| file_error(path, problem))?)
+            let saved = Saved::parse(&text).map_err(|problem| file_error(path, problem))?;
+            if saved.without_time > 0 {
+                let (path, count) = (path.display(), saved.without_time);
+                output::error_line(&format!(
+                    "warning: {path}: {count} of the measurements have no positive time and are left out"
+                ));
+            }
+            Some(saved)
         }
     };
     let mut files: Vec<PathBuf> = Vec::new();
@@ -62,6 +72,9 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
     if measurements.is_empty() && !failed {
         return Err(Error::argument("there is nothing to measure: no entry point has an input in its tests; --random makes one"));
     }
+    if let (Some(saved), Some(path)) = (&saved, &options.compare) {
+        warn_of_unmatched(path, &saved.unmatched(&measurements));
+    }
     if let Some(path) = &options.json {
         let document = report::as_json(&measurements, options.threads, options.fp == FloatMode::Strict, saved.as_ref());
         match for_tools {
@@ -77,11 +90,31 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
+/// Says which measurements of a saved run there are no new ones for.
+fn warn_of_unmatched(path: &Path, unmatched: &[String]) {
+    const SHOWN: usize = 5;
+    if unmatched.is_empty() {
+        return;
+    }
+    output::error_line(&format!("warning: {}: nothing that was measured now matches", path.display()));
+    unmatched.iter().take(SHOWN).for_each(|one| output::error_line(&format!("  {one}")));
+    if let Some(more @ 1..) = unmatched.len().checked_sub(SHOWN) {
+        output::error_line(&format!("  and {more} more"));
+    }
+}
+
 /// An entry point and an input for it.
 struct Dataset {
     entry: String,
     name: String,
+    fingerprint: String,
     arguments: Vec<Value>,
+}
+
+impl Dataset {
+    fn new(entry: &str, name: String, arguments: Vec<Value>) -> Dataset {
+        Dataset { entry: entry.to_owned(), name, fingerprint: fingerprint(&arguments), arguments }
+    }
 }
 
 fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measurement>, failed: &mut bool) -> Result<()> {
@@ -92,7 +125,14 @@ fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measur
     }
     let wanted = |entry: &str| options.entries.is_empty() || options.entries.iter().any(|name| name == entry);
     let datasets = match options.random.is_empty() {
-        true => from_tests(path, &source, wanted, options.limits.max_memory)?,
+        true => {
+            let (datasets, problems) = from_tests(path, &source, &program, wanted, options.limits.max_memory)?;
+            for (place, error) in &problems {
+                *failed = true;
+                report_dataset_error(path, place, error);
+            }
+            datasets
+        }
         false => from_sizes(&program, &options.random, wanted)?,
     };
     if datasets.is_empty() {
@@ -116,8 +156,7 @@ fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measur
             let function = program.function(&dataset.entry)?;
             if let Err(error) = bench_dataset(path, &function, dataset, name, options, measurements) {
                 *failed = true;
-                output::error_line(&format!("{}: {}, {}:", path.display(), dataset.entry, dataset.name));
-                output::error_line(&error.render(style(Paint::stderr())));
+                report_dataset_error(path, &format!("{}, {}", dataset.entry, dataset.name), &error);
             }
         }
     }
@@ -131,6 +170,11 @@ fn bench_file(path: &Path, options: &BenchOptions, measurements: &mut Vec<Measur
         new.sort_by_key(|measurement| (order(measurement), measurement.kind == Kind::Gradient));
     }
     Ok(())
+}
+
+fn report_dataset_error(path: &Path, place: &str, error: &Error) {
+    output::error_line(&format!("{}: {place}:", path.display()));
+    output::error_line(&error.render(style(Paint::stderr())));
 }
 
 fn bench_dataset(
@@ -148,6 +192,7 @@ fn bench_dataset(
             file: path.display().to_string(),
             entry: dataset.entry.clone(),
             dataset: dataset.name.clone(),
+            fingerprint: dataset.fingerprint.clone(),
             backend,
             kind,
             statistics,
@@ -181,29 +226,55 @@ fn bench_dataset(
     Ok(())
 }
 
-/// The inputs of the program's test blocks.
-fn from_tests(path: &Path, source: &str, wanted: impl Fn(&str) -> bool, max_bytes: usize) -> Result<Vec<Dataset>> {
+/// What is wrong with one test, or with all of an entry point, and where.
+type Problem = (String, Error);
+
+/// The inputs of the program's test blocks, and what is wrong with others.
+fn from_tests(
+    path: &Path,
+    source: &str,
+    program: &Program,
+    wanted: impl Fn(&str) -> bool,
+    max_bytes: usize,
+) -> Result<(Vec<Dataset>, Vec<Problem>)> {
     let broken = |error| Error::Value { source: path.display().to_string(), error };
     let spec = spec::parse(source).map_err(broken)?;
     const EXCLUDING: [&str; 3] = ["disable", "nobench", "notest"];
     let excluded = |tags: &[String]| tags.iter().any(|tag| EXCLUDING.contains(&tag.as_str()));
-    let mut datasets = Vec::new();
+    let (mut datasets, mut problems): (Vec<Dataset>, Vec<Problem>) = (Vec::new(), Vec::new());
     if spec.compile_error.is_some() || excluded(&spec.tags) {
-        return Ok(datasets);
+        return Ok((datasets, problems));
     }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for case in &spec.cases {
+        // Saved runs know a dataset by its name: tests of other entry points should not change its number.
+        let count = counts.entry(&case.entry).or_default();
+        let is_number = case.dataset.strip_prefix('#').is_some_and(|digits| digits.parse::<usize>().is_ok());
+        let name = if is_number { format!("#{count}") } else { case.dataset.clone() };
+        *count += 1;
         if !wanted(&case.entry) || excluded(&case.tags) || matches!(case.expect, Expect::Error(_)) {
             continue;
         }
+        if let Err(error) = program.function(&case.entry) {
+            // Once for all of its tests.
+            let place = format!("the tests of `{}`", case.entry);
+            if !problems.iter().any(|(known, _)| *known == place) {
+                problems.push((place, error));
+            }
+            continue;
+        }
         let arguments = match &case.input {
-            Input::Values(values) => values.clone(),
-            Input::Random(items) => random::generate(items).map_err(Error::argument)?,
-            Input::File(file) => read_data(path, file, max_bytes).map_err(Error::argument)?,
+            Input::Values(values) => Ok(values.clone()),
+            Input::Random(items) => random::generate(items),
+            Input::File(file) => read_data(path, file, max_bytes),
             Input::Script(_) => continue,
         };
-        datasets.push(Dataset { entry: case.entry.clone(), name: case.dataset.clone(), arguments });
+        match arguments {
+            Ok(arguments) => datasets.push(Dataset::new(&case.entry, name, arguments)),
+            Err(problem) => problems.push((format!("{}, {name}", case.entry), Error::argument(problem))),
+        }
     }
-    Ok(datasets)
+    Ok((datasets, problems))
 }
 
 /// An input per description for every wanted entry point.
@@ -214,9 +285,7 @@ fn from_sizes(program: &Program, descriptions: &[String], wanted: impl Fn(&str) 
         let function = program.function(&entry.name)?;
         for description in descriptions {
             match random_arguments(&function, description) {
-                Ok(arguments) => {
-                    datasets.push(Dataset { entry: entry.name.clone(), name: description.clone(), arguments });
-                }
+                Ok(arguments) => datasets.push(Dataset::new(&entry.name, description.clone(), arguments)),
                 Err(problem) => {
                     first_problem.get_or_insert(format!("--random {description}: {problem}"));
                 }

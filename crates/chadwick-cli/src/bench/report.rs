@@ -10,6 +10,8 @@ pub struct Measurement {
     pub file: String,
     pub entry: String,
     pub dataset: String,
+    /// Of the arguments: the same for equal ones.
+    pub fingerprint: String,
     pub backend: &'static str,
     pub kind: Kind,
     pub statistics: Statistics,
@@ -36,8 +38,30 @@ impl Kind {
     }
 }
 
-/// The medians of a saved run.
-pub struct Saved(Vec<(String, f64)>);
+/// A saved run.
+pub struct Saved {
+    measurements: Vec<SavedMeasurement>,
+    /// How many measurements cannot be compared with: they have no time.
+    pub without_time: usize,
+}
+
+struct SavedMeasurement {
+    /// Without the dataset.
+    of: [String; 4],
+    dataset: String,
+    fingerprint: Option<String>,
+    bytes: Option<u64>,
+    median: f64,
+}
+
+/// What a saved run says about a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Earlier {
+    Median(f64),
+    /// The dataset has the name of one that had another input.
+    OtherInput,
+    Nothing,
+}
 
 impl Saved {
     pub fn parse(text: &str) -> Result<Saved, String> {
@@ -47,23 +71,64 @@ impl Saved {
         };
         let one = |measurement: &Json| {
             let part = |name: &str| measurement[name].as_str().unwrap_or_default().to_owned();
-            let parts = ["file", "entry", "dataset", "backend", "kind"].map(part);
-            Some((parts.join("\n"), measurement["median_seconds"].as_f64()?))
+            Some(SavedMeasurement {
+                of: ["file", "entry", "backend", "kind"].map(part),
+                dataset: part("dataset"),
+                fingerprint: measurement["fingerprint"].as_str().map(str::to_owned),
+                bytes: measurement["bytes"].as_u64(),
+                median: measurement["median_seconds"].as_f64().filter(|median| *median > 0.0 && median.is_finite())?,
+            })
         };
-        Ok(Saved(measurements.iter().filter_map(one).collect()))
+        let read: Vec<SavedMeasurement> = measurements.iter().filter_map(one).collect();
+        Ok(Saved { without_time: measurements.len() - read.len(), measurements: read })
     }
 
-    fn median(&self, measurement: &Measurement) -> Option<f64> {
-        let key = measurement.key();
-        self.0.iter().find(|(known, _)| *known == key).map(|(_, median)| *median)
+    /// A test that was added may have shifted the numbers of others: the same input counts more than the same name.
+    fn find(&self, measurement: &Measurement) -> Option<&SavedMeasurement> {
+        let candidates = || self.measurements.iter().filter(|saved| saved.is_of(measurement));
+        let same_name = |saved: &&SavedMeasurement| saved.dataset == measurement.dataset;
+        let same_input = |saved: &&SavedMeasurement| saved.fingerprint.as_ref() == Some(&measurement.fingerprint);
+        let exact = candidates().find(|saved| same_name(saved) && same_input(saved));
+        exact.or_else(|| candidates().find(same_input)).or_else(|| candidates().find(same_name))
+    }
+
+    fn earlier(&self, measurement: &Measurement) -> Earlier {
+        match self.find(measurement) {
+            None => Earlier::Nothing,
+            Some(saved) if saved.has_input_of(measurement) => Earlier::Median(saved.median),
+            Some(_) => Earlier::OtherInput,
+        }
+    }
+
+    /// What was saved, but is not among these measurements.
+    pub fn unmatched(&self, measurements: &[Measurement]) -> Vec<String> {
+        let found: Vec<&SavedMeasurement> = measurements.iter().filter_map(|measurement| self.find(measurement)).collect();
+        let missing = self.measurements.iter().filter(|saved| !found.iter().any(|one| std::ptr::eq(*one, *saved)));
+        missing
+            .map(|saved| {
+                let [file, entry, backend, kind] = &saved.of;
+                format!("{file}: {entry}, {} ({backend}, {kind})", saved.dataset)
+            })
+            .collect()
+    }
+}
+
+impl SavedMeasurement {
+    fn is_of(&self, measurement: &Measurement) -> bool {
+        let of = [&measurement.file, &measurement.entry, measurement.backend, measurement.kind.name()];
+        self.of.iter().zip(of).all(|(saved, now)| saved == now)
+    }
+
+    /// Where the fingerprint was not saved, the number of bytes tells inputs apart.
+    fn has_input_of(&self, measurement: &Measurement) -> bool {
+        match &self.fingerprint {
+            Some(fingerprint) => *fingerprint == measurement.fingerprint,
+            None => self.bytes == Some(measurement.bytes as u64),
+        }
     }
 }
 
 impl Measurement {
-    fn key(&self) -> String {
-        [&self.file, &self.entry, &self.dataset, self.backend, self.kind.name()].join("\n")
-    }
-
     fn throughput(&self) -> f64 {
         if self.statistics.median > 0.0 { self.bytes as f64 / self.statistics.median } else { 0.0 }
     }
@@ -73,6 +138,7 @@ impl Measurement {
             "file": self.file,
             "entry": self.entry,
             "dataset": self.dataset,
+            "fingerprint": self.fingerprint,
             "backend": self.backend,
             "kind": self.kind.name(),
             "median_seconds": self.statistics.median,
@@ -87,8 +153,12 @@ impl Measurement {
         if let Some(ratio) = self.ratio {
             json["ratio"] = json!(ratio);
         }
-        if let Some(median) = saved.and_then(|saved| saved.median(self)) {
-            json["compared"] = json!({ "median_seconds": median, "ratio": self.statistics.median / median });
+        match saved.map(|saved| saved.earlier(self)) {
+            Some(Earlier::Median(median)) => {
+                json["compared"] = json!({ "median_seconds": median, "ratio": self.statistics.median / median });
+            }
+            Some(Earlier::OtherInput) => json["compared"] = json!({ "other_input": true }),
+            Some(Earlier::Nothing) | None => {}
         }
         json
     }
@@ -146,10 +216,11 @@ fn table(measurements: &[Measurement], saved: Option<&Saved>) -> Vec<String> {
             row.push(measurement.ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
         }
         if let Some(saved) = saved {
-            match saved.median(measurement) {
-                Some(median) => row.extend([seconds(median), format!("{:.2}", statistics.median / median)]),
-                None => row.extend([String::from("-"), String::new()]),
-            }
+            row.extend(match saved.earlier(measurement) {
+                Earlier::Median(median) => [seconds(median), format!("{:.2}", statistics.median / median)],
+                Earlier::OtherInput => [String::from("other input"), String::new()],
+                Earlier::Nothing => [String::from("-"), String::new()],
+            });
         }
         rows.push(row);
     }
@@ -199,7 +270,41 @@ mod tests {
         let statistics = Statistics { median, deviation: 0.012, repetitions: 10, batch: 1, converged: true };
         let (file, entry, dataset) = (String::from("a.fut"), String::from("loss"), String::from("#0"));
         let ratio = (kind == Kind::Gradient).then_some(2.5);
-        Measurement { file, entry, dataset, backend: "native", kind, statistics, bytes: 4096, peak_bytes: 1_500_000, ratio }
+        let fingerprint = String::from("00");
+        let (bytes, peak_bytes) = (4096, 1_500_000);
+        Measurement { file, entry, dataset, fingerprint, backend: "native", kind, statistics, bytes, peak_bytes, ratio }
+    }
+
+    #[test]
+    fn other_inputs_are_not_compared() {
+        let before = measurement(Kind::Primal, 1e-3);
+        let document = as_json(std::slice::from_ref(&before), None, false, None);
+        let saved = Saved::parse(&document.to_string()).expect("a saved run");
+        // A test was added in front.
+        let shifted = Measurement { dataset: String::from("#1"), ..before.clone() };
+        assert_eq!(saved.earlier(&shifted), Earlier::Median(1e-3));
+        let other = Measurement { fingerprint: String::from("01"), ..before.clone() };
+        assert_eq!(saved.earlier(&other), Earlier::OtherInput);
+        let lines = table(std::slice::from_ref(&other), Some(&saved));
+        assert!(lines[1].ends_with("1.50 MB  other input"), "{lines:?}");
+        assert_eq!(as_json(&[other], None, false, Some(&saved))["measurements"][0]["compared"], json!({ "other_input": true }));
+        assert_eq!(saved.earlier(&measurement(Kind::Gradient, 1e-3)), Earlier::Nothing);
+        assert_eq!(saved.unmatched(&[measurement(Kind::Gradient, 1e-3)]), ["a.fut: loss, #0 (native, primal)"]);
+        assert!(saved.unmatched(&[shifted]).is_empty());
+        // A run that was saved without fingerprints.
+        let mut old = document;
+        old["measurements"][0]["fingerprint"] = Json::Null;
+        let saved = Saved::parse(&old.to_string()).expect("a saved run");
+        assert_eq!(saved.earlier(&before), Earlier::Median(1e-3));
+        assert_eq!(saved.earlier(&Measurement { bytes: 8192, ..before }), Earlier::OtherInput);
+    }
+
+    #[test]
+    fn medians_that_are_no_times_are_left_out() {
+        let medians = [json!(0.0), json!(-1.0), json!(null), json!("1"), json!(0.5)];
+        let measurements: Vec<Json> = medians.iter().map(|median| json!({ "median_seconds": median })).collect();
+        let saved = Saved::parse(&json!({ "measurements": measurements }).to_string()).expect("a saved run");
+        assert_eq!((saved.measurements.len(), saved.without_time), (1, 4));
     }
 
     #[test]
