@@ -129,9 +129,10 @@ const BENCH_EXAMPLES: &str = "\
 Entry points run on the inputs of their own test blocks, or on those of --random: one item per value, separated by commas. For an array an
 item is its sizes (1000x64), filled with random elements, floats in [0, 1) and integers over their whole range; for a scalar it is the value.
 After a warm-up, a run is repeated until the 95 % confidence interval of the median is within 2 % of it, or --time is over. Runs of less than
-20 µs are timed many at once. Native code is timed without checking arguments and copying results. The table shows the median, half of that interval (±, with ! where it is too wide),
-the bytes of arguments and results per second, and the most memory that values took up at one time, arguments not counted in native code. Inputs that are scripts, and tests that expect an error, are left
-out, and so are those with the tag `nobench`.
+20 µs are timed many at once. Native code is timed without checking arguments and copying results. The table shows the median, half of that
+interval (±, with ! where it is too wide and ? where there are too few runs to tell), the bytes of arguments and results per second, and the
+most memory that values took up at one time, arguments not counted in native code. Inputs that are scripts, and tests that expect an error,
+are left out, and so are those with the tag `nobench`. With --compare there is no ratio where the inputs of the saved run were others.
 
 Example:
   chadwick bench examples/ --grad
@@ -145,7 +146,9 @@ most memory that values take up at one time, and how many blocks of memory a run
 For the last, a second version of the program reads the clock where control passes from one line to another. What is fused into one loop
 is on the account of the line where the loop starts; inside `map`, `reduce` and the like, and inside functions that are called there, no
 clock is read. In a gradient a line stands for its primal and its derivative together.
-Arguments are given as for `run`, or by --random as for `bench`. Without any, the first input of the entry point's own tests is taken.
+Lines of imported files have the name of the file in front.
+Arguments are given as for `run`, or by --random as for `bench`. Without any, the first input of the entry point's own tests is taken that is
+no script.
 
 Example:
   chadwick profile examples/gaussian_mixture.fut log_likelihood
@@ -162,7 +165,7 @@ Example:
   echo '[1.0, 2.0] [3.0, 4.0]' | chadwick run dot.fut";
 
 const GRAD_EXAMPLES: &str = "\
-Arguments are given as for `run`. Without any, the first input of the entry point's own tests is taken.
+Arguments are given as for `run`. Without any, the first input of the entry point's own tests is taken that is no script.
 
 Example:
   chadwick grad examples/logistic_regression.fut loss --wrt weights

@@ -238,3 +238,41 @@ fn a_test_that_cannot_be_run_does_not_keep_others_from_it() {
     assert_eq!(stderr.matches("broken.fut: the tests of `absent`:\n").count(), 1, "{stderr}");
     assert!(stderr.contains("there is no entry point `absent`") && stderr.contains("other"), "{stderr}");
 }
+
+#[test]
+fn a_run_is_not_lost_with_the_file_that_it_is_saved_in() {
+    let scratch = Scratch::new("unwritable");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let bench =
+        |saved: &str| run(&["bench", &file, "--backend", "interp", "--entry", "halve", "--time", "0.02", "--json", saved]);
+    // What can be known before it is measured.
+    let absent = scratch.0.join("absent/saved.json").display().to_string();
+    let (code, stdout, stderr) = bench(&absent);
+    assert!(code == Some(1) && stdout.is_empty() && stderr.contains("absent/saved.json: "), "{stdout}{stderr}");
+    // What cannot.
+    if std::path::Path::new("/dev/full").exists() {
+        let (code, stdout, stderr) = bench("/dev/full");
+        assert!(code == Some(1) && stdout.contains("halve") && stderr.contains("/dev/full: "), "{stdout}{stderr}");
+    }
+    // A file stays as it is until then.
+    let nothing = scratch.file("nothing.fut", "entry f (x: i64) = x");
+    let kept = scratch.file("kept.json", "kept");
+    for saved in [&kept, &scratch.0.join("new.json").display().to_string()] {
+        assert_eq!(run(&["bench", &nothing, "--json", saved]).0, Some(1));
+    }
+    assert_eq!(std::fs::read_to_string(&kept).ok().as_deref(), Some("kept"));
+    assert!(!scratch.0.join("new.json").exists());
+}
+
+#[test]
+fn of_one_run_it_is_not_known_how_certain_it_is() {
+    let scratch = Scratch::new("one");
+    let file = scratch.file("datasets.fut", DATASETS);
+    let base = ["bench", &file, "--backend", "interp", "--entry", "halve", "--time", "1e-9"];
+    let (code, table, stderr) = run(&base);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(!table.contains('%') && table.contains("\n? too few runs"), "{table}");
+    let (_, json, _) = run(&base.iter().copied().chain(["--json", "-"]).collect::<Vec<_>>());
+    let document: Json = serde_json::from_str(&json).expect("JSON");
+    assert!(document["measurements"][0]["deviation"].is_null(), "{document:#}");
+}

@@ -57,6 +57,9 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
             Some(saved)
         }
     };
+    if let Some(path) = options.json.as_deref().filter(|_| !for_tools) {
+        check_writable(path).map_err(|error| file_error(path, error.to_string()))?;
+    }
     let mut files: Vec<PathBuf> = Vec::new();
     for path in &options.files {
         collect(path, &mut files).map_err(|error| file_error(path, error.to_string()))?;
@@ -75,6 +78,10 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
     if let (Some(saved), Some(path)) = (&saved, &options.compare) {
         warn_of_unmatched(path, &saved.unmatched(&measurements));
     }
+    // Where the file cannot be written after all, there is still the table.
+    if !for_tools {
+        report::print(&measurements, saved.as_ref());
+    }
     if let Some(path) = &options.json {
         let document = report::as_json(&measurements, options.threads, options.fp == FloatMode::Strict, saved.as_ref());
         match for_tools {
@@ -84,10 +91,19 @@ fn bench(options: &BenchOptions, for_tools: bool) -> Result<Exit> {
             }
         }
     }
-    if !for_tools {
-        report::print(&measurements, saved.as_ref());
-    }
     Ok(if failed { Exit::Failure } else { Exit::Success })
+}
+
+/// Whether a file can be written, which is better known before all is measured. What is in it stays.
+fn check_writable(path: &Path) -> std::io::Result<()> {
+    let known = std::fs::metadata(path);
+    // Who reads a pipe would take this for its end.
+    if known.is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+        return Ok(());
+    }
+    let is_new = std::fs::symlink_metadata(path).is_err();
+    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if is_new { std::fs::remove_file(path) } else { Ok(()) }
 }
 
 /// Says which measurements of a saved run there are no new ones for.

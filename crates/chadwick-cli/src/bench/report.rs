@@ -183,9 +183,29 @@ pub fn print(measurements: &[Measurement], saved: Option<&Saved>) {
         output::line(&group[0].file);
         table(group, saved).iter().for_each(|line| output::line(line));
     }
-    if measurements.iter().any(|measurement| !measurement.statistics.converged) {
-        output::line("\n! less certain than it should be: more --time would help");
+    let notes = [
+        ('!', "less certain than it should be: more --time would help"),
+        ('?', "too few runs to tell how certain it is: more --time would help"),
+    ];
+    let is_there = |mark: char| measurements.iter().any(|measurement| uncertainty(&measurement.statistics).starts_with(mark));
+    let shown: Vec<String> =
+        notes.iter().filter(|(mark, _)| is_there(*mark)).map(|(mark, note)| format!("{mark} {note}")).collect();
+    if !shown.is_empty() {
+        output::line(&format!("\n{}", shown.join("\n")));
     }
+}
+
+/// What is not as certain as it should be is marked.
+fn uncertainty(statistics: &Statistics) -> String {
+    match statistics.deviation {
+        Some(deviation) if statistics.converged => percent(deviation),
+        Some(deviation) => format!("!{}", percent(deviation)),
+        None => String::from("?"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 fn table(measurements: &[Measurement], saved: Option<&Saved>) -> Vec<String> {
@@ -200,15 +220,13 @@ fn table(measurements: &[Measurement], saved: Option<&Saved>) -> Vec<String> {
     let mut rows = vec![header.into_iter().map(String::from).collect::<Vec<String>>()];
     for measurement in measurements {
         let statistics = &measurement.statistics;
-        // What is not as certain as it should be is marked.
-        let mark = if statistics.converged { "" } else { "!" };
         let mut row = vec![
             measurement.entry.clone(),
             measurement.dataset.clone(),
             measurement.backend.to_owned(),
             measurement.kind.name().to_owned(),
             seconds(statistics.median),
-            format!("{mark}{:.1} %", statistics.deviation * 100.0),
+            uncertainty(statistics),
             format!("{}/s", bytes(measurement.throughput())),
             bytes(measurement.peak_bytes as f64),
         ];
@@ -267,7 +285,7 @@ mod tests {
     use super::*;
 
     fn measurement(kind: Kind, median: f64) -> Measurement {
-        let statistics = Statistics { median, deviation: 0.012, repetitions: 10, batch: 1, converged: true };
+        let statistics = Statistics { median, deviation: Some(0.012), repetitions: 10, batch: 1, converged: true };
         let (file, entry, dataset) = (String::from("a.fut"), String::from("loss"), String::from("#0"));
         let ratio = (kind == Kind::Gradient).then_some(2.5);
         let fingerprint = String::from("00");
@@ -324,6 +342,15 @@ mod tests {
         );
         assert_eq!(lines[2], "  loss   #0       native   gradient  2.50 ms  1.2 %   1.64 MB/s  1.50 MB      2.50        -");
         assert!(Saved::parse("{}").is_err() && Saved::parse("[").is_err());
+    }
+
+    #[test]
+    fn of_few_runs_it_is_not_known_how_certain_they_are() {
+        let few = Statistics::of(&[1.0]).expect("times");
+        assert_eq!(uncertainty(&few), "?");
+        let one = Measurement { statistics: few, ..measurement(Kind::Primal, 1.0) };
+        assert!(one.json(None)["deviation"].is_null());
+        assert_eq!(uncertainty(&Statistics { converged: false, ..measurement(Kind::Primal, 1.0).statistics }), "!1.2 %");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub fn command(options: &ProfileOptions) -> Exit {
 /// The time of a run without the clock, and with it.
 struct Times {
     plain: f64,
-    deviation: f64,
+    deviation: Option<f64>,
     runs: usize,
     watched: f64,
     /// How many runs of the watched program there were.
@@ -123,9 +123,9 @@ fn print(entry: &str, gradient: bool, profiled: &Profiled, found: &Profile, time
     }
     let what = if gradient { "value and gradient of " } else { "" };
     output::line(&format!(
-        "\nrun of {what}`{entry}`: {} ± {:.1} % ({} runs)",
+        "\nrun of {what}`{entry}`: {} ± {} ({} runs)",
         seconds(times.plain),
-        times.deviation * 100.0,
+        times.deviation.map_or_else(|| String::from("?"), |deviation| format!("{:.1} %", deviation * 100.0)),
         times.runs
     ));
     output::line(&format!("  at most {} of values at one time", bytes(profiled.program.peak_memory() as f64)));
