@@ -2,7 +2,8 @@
 
 use crate::input;
 use crate::options::{CallOptions, Format};
-use crate::testing::spec::{self, Input};
+use crate::testing;
+use crate::testing::spec::{self, Case, Input};
 use chadwick::compile::Engine;
 use chadwick::values::{Value, ValueError, ValueType, json, npy, text};
 use chadwick::{Backend, Error, Function, Program, Result};
@@ -224,14 +225,25 @@ fn by_name(mut arrays: Vec<(String, Value)>, parameters: &[(String, ValueType)])
 fn from_tests(path: &Path, function: &Function, max_bytes: usize) -> Result<Vec<Value>> {
     let source = input::read_source(path).map_err(Error::argument)?;
     let spec = spec::parse(&source).map_err(|error| broken(&path.display().to_string(), error))?;
-    let cases = spec.cases.iter().filter(|case| case.entry == function.name());
-    let values = cases.into_iter().find_map(|case| match &case.input {
-        Input::Values(values) => Some(values.clone()),
-        Input::File(file) => crate::testing::read_data(path, file, max_bytes).ok(),
-        Input::Random(_) | Input::Script(_) => None,
+    let cases: Vec<&Case> = spec.cases.iter().filter(|case| case.entry == function.name()).collect();
+    let inputs = cases.iter().filter_map(|case| match &case.input {
+        Input::Values(values) => Some(Ok(values.clone())),
+        Input::File(file) => Some(testing::read_data(path, file, max_bytes)),
+        Input::Random(items) => Some(testing::random::generate(items)),
+        Input::Script(_) => None,
     });
-    values.ok_or_else(|| {
-        let entry = function.entry_point();
-        Error::argument(format!("no arguments are given for `{entry}`, and the program has no test of it to take them from"))
-    })
+    // One that is not there, as a large file, is passed over if there is another one.
+    let mut problem = None;
+    for input in inputs {
+        match input {
+            Ok(values) => return Ok(values),
+            Err(message) => problem = problem.or(Some(message)),
+        }
+    }
+    let entry = function.entry_point();
+    Err(Error::argument(match problem {
+        Some(problem) => format!("no arguments are given for `{entry}`, and those of its tests cannot be had: {problem}"),
+        None if !cases.is_empty() => format!("no arguments are given for `{entry}`, and the inputs of its tests are scripts"),
+        None => format!("no arguments are given for `{entry}`, and the program has no test of it to take them from"),
+    }))
 }

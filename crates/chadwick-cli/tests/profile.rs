@@ -106,3 +106,29 @@ fn what_cannot_be_profiled_is_an_error() {
     fails(&["value", "1.0", "empty([0]f64)", "--grad"], 1, "index -1 out of bounds for size 0");
     fails(&["train", "[1.0]", "2", "--grad", "--wrt", "steps"], 1, "which has no derivative");
 }
+
+#[test]
+fn random_inputs_of_tests_are_taken() {
+    let (scratch, file) = program("random");
+    let source =
+        "-- ==\n-- entry: loss\n-- random input { [10]f64 }\nentry loss [n] (xs: [n]f64): f64 = f64.sum (map (** 2) xs)\n";
+    std::fs::write(&file, source).expect("a file");
+    let succeeds = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chadwick"));
+        let output = command.args(arguments).env("NO_COLOR", "1").output().expect("the binary starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    succeeds(&["grad", &file, "--backend", "interp"]);
+    succeeds(&["gradcheck", &file, "loss", "--backend", "interp"]);
+    if chadwick::native_code_available().is_ok() {
+        profile(&file, &["loss", "--grad"]);
+    }
+    // One that is not there.
+    let source = "-- ==\n-- entry: loss\n-- input @ missing.in\nentry loss [n] (xs: [n]f64): f64 = f64.sum (map (** 2) xs)\n";
+    std::fs::write(scratch.0.join("program.fut"), source).expect("a file");
+    let (code, _, stderr) = run(&file, &["loss"]);
+    assert!(code == Some(1) && stderr.contains("missing.in: "), "{stderr}");
+    std::fs::write(scratch.0.join("program.fut"), source.replace("input @ missing.in", "script input { 1.0 }")).expect("a file");
+    let (code, _, stderr) = run(&file, &["loss"]);
+    assert!(code == Some(1) && stderr.contains("the inputs of its tests are scripts"), "{stderr}");
+}
