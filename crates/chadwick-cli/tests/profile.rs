@@ -108,6 +108,30 @@ fn what_cannot_be_profiled_is_an_error() {
 }
 
 #[test]
+fn lines_of_imported_files_have_their_name() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let (scratch, file) = program("imports");
+    let library = "\n\n\ndef sums [n] (xs: [n]f64): [n]f64 = scan (+) 0 (map f64.exp xs)\n";
+    std::fs::write(scratch.0.join("library.fut"), library).expect("a file");
+    let main = "import \"library\"\nentry f [n] (xs: [n]f64): f64 =\n  let ys = sums xs\n  let zs = scan f64.max 0 (map f64.sin ys)\n  in ys[n - 1] + f64.sum zs + zs[0]\n";
+    std::fs::write(&file, main).expect("a file");
+    let found = profile(&file, &["f", "--random", "5000", "--threads", "1"]);
+    let places: Vec<(&str, u64)> = found["lines"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|line| Some((line["file"].as_str()?.rsplit('/').next()?, line["line"].as_u64()?)))
+        .collect();
+    assert!(places.contains(&("library.fut", 4)) && places.contains(&("program.fut", 4)), "{found:#}");
+    assert!(found["lines"].as_array().into_iter().flatten().all(|line| !line["text"].as_str().unwrap_or(":").contains(".fut:")));
+    let (_, table, _) = run(&file, &["f", "--random", "5000", "--threads", "1"]);
+    assert!(table.contains("library.fut:4: def sums"), "{table}");
+    assert!(table.contains(" %  4: let zs") && !table.contains("program.fut:"), "{table}");
+}
+
+#[test]
 fn random_inputs_of_tests_are_taken() {
     let (scratch, file) = program("random");
     let source =

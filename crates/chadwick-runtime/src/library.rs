@@ -78,7 +78,8 @@ pub struct Profile {
     /// Blocks of memory that were asked for, and their bytes.
     pub allocations: u64,
     pub allocated_bytes: u64,
-    /// Source lines with their numbers in front, and how long they took.
+    /// Source lines with their numbers in front, before which there is the name of the file if that is not the program's, and how long
+    /// they took.
     pub lines: Vec<(String, Duration)>,
 }
 

@@ -3,7 +3,7 @@
 use crate::compile::{self, Loader};
 use crate::derivative::gradient_seed;
 use crate::error::{Error, Result};
-use crate::program::{NativeOptions, Program, retain_entries, with_deep_stack};
+use crate::program::{NativeOptions, Program, main_file, retain_entries, with_deep_stack};
 use chadwick_core::Mode;
 pub use chadwick_runtime::Profile;
 use std::path::Path;
@@ -29,6 +29,14 @@ pub struct Profiled {
     pub program: Program,
     /// The same, but it tells what it does.
     watched: Program,
+}
+
+/// Where a line of a profile is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    pub file: &'a str,
+    pub line: Option<u64>,
+    pub text: &'a str,
 }
 
 /// Compiles an entry point and notes how long everything takes.
@@ -71,6 +79,18 @@ impl Profiled {
     /// What the calls of the watched program did so far.
     pub fn profile(&self) -> Option<Profile> {
         self.watched.inner.native.as_ref()?.borrow().profile()
+    }
+
+    /// Takes apart what [`Profile::lines`] says.
+    pub fn place<'a>(&'a self, line: &'a str) -> Place<'a> {
+        let map = self.program.source_map();
+        let imported = map.files().iter().find_map(|file| {
+            let rest = line.strip_prefix(&file.name)?.strip_prefix(':')?;
+            Some((file.name.as_str(), rest))
+        });
+        let (file, rest) = imported.unwrap_or((main_file(map).unwrap_or_default(), line));
+        let (number, text) = rest.split_once(": ").unwrap_or(("", rest));
+        Place { file, line: number.parse().ok(), text }
     }
 
     /// The size of the C text.

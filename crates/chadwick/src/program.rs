@@ -409,7 +409,7 @@ impl Program {
             let mode = self.inner.engine.reverse_mode();
             compile::advance_observed(Rc::make_mut(&mut core), mode, compile::Stage::Optimise, observe)
                 .map_err(|diagnostics| Error::compile(diagnostics, Arc::clone(&map)))?;
-            let line = |span: Span| source_line(&map, span);
+            let line = |span: Span| if profiled { profiled_line(&map, span) } else { source_line(&map, span) };
             let config = Config { strict: options.strict, profiled, source_line: &line };
             let started = Instant::now();
             let mut native = NativeProgram::generate(Rc::clone(&core), options, Cache::standard().without_libraries(), &config);
@@ -672,6 +672,18 @@ pub(crate) fn source_line(map: &SourceMap, span: Span) -> Option<String> {
     let place = file.line_column(span.start);
     let text = file.text.lines().nth(place.line.saturating_sub(1))?.trim();
     Some(format!("{}: {text}", place.line))
+}
+
+/// The same, with the name of the file in front if that is not the program's.
+fn profiled_line(map: &SourceMap, span: Span) -> Option<String> {
+    let line = source_line(map, span)?;
+    let name = &map.file(span.file)?.name;
+    Some(if Some(name.as_str()) == main_file(map) { line } else { format!("{name}:{line}") })
+}
+
+/// The name of the program's own file: behind the prelude comes what was compiled, then what that imports.
+pub(crate) fn main_file(map: &SourceMap) -> Option<&str> {
+    map.files().iter().map(|file| file.name.as_str()).find(|name| !name.starts_with("<prelude"))
 }
 
 /// Forgets the entry points that are not wanted.

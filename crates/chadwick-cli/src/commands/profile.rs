@@ -151,8 +151,8 @@ fn print(entry: &str, gradient: bool, profiled: &Profiled, found: &Profile, time
 fn as_json(entry: &str, profiled: &Profiled, found: &Profile, times: &Times) -> Json {
     let steps = profiled.steps.iter().map(|(name, time)| json!({ "name": name, "seconds": time.as_secs_f64() }));
     let lines = by_time(found, times).into_iter().map(|(line, time)| {
-        let (number, text) = line.split_once(": ").unwrap_or(("", line));
-        json!({ "line": number.parse::<u64>().ok(), "text": text, "seconds": time })
+        let place = profiled.place(line);
+        json!({ "file": place.file, "line": place.line, "text": place.text, "seconds": time })
     });
     json!({
         "entry": entry,
