@@ -66,7 +66,7 @@ static inline void cw_run_own(cw_member *member, cw_context *ctx, cw_chunk_funct
 }
 
 /* The same for a loop that keeps nothing for each chunk: its own ones are one piece. */
-static inline void cw_run_own_at_once(cw_member *member, cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
+static inline void cw_run_at_once(cw_member *member, cw_context *ctx, cw_chunk_function function, void *loop, int32_t chunks, int64_t length) {
   int32_t first = cw_first_own(member, chunks), end = cw_end_own(member, chunks);
   if (first == end) return;
   if (cw_unlikely(function(ctx, loop, first, cw_chunk_start(length, chunks, first), cw_chunk_start(length, chunks, end)))) cw_leave(member, ctx, first);

@@ -179,7 +179,7 @@ impl Printer<'_> {
         self.indent += 1;
         self.line(&format!("int32_t chunks = {chunks};"));
         self.describe_loop(&name, parallel);
-        let run = if parallel.totals.is_empty() { "cw_run_own_at_once" } else { "cw_run_own" };
+        let run = if parallel.totals.is_empty() { "cw_run_at_once" } else { "cw_run_own" };
         self.line(&format!("{run}(&member, ctx, {name}_chunk, &loop, chunks, {bound});"));
         if !parallel.totals.is_empty() {
             self.line(&format!("struct {name}_part *parts = steps->{name}_parts[{step} & 1];"));
