@@ -129,7 +129,7 @@ impl Cache {
         let _ = fs::remove_dir_all(&workplace);
         let _ = fs::remove_file(&lock_path);
         drop(lock);
-        if number < FIRST || number % LOOK_EVERY == 0 {
+        if number < FIRST || number.is_multiple_of(LOOK_EVERY) {
             self.shrink(&path);
         }
         // The disk may be full.
