@@ -31,27 +31,59 @@ pub fn owned_parameters(program: &Program, liveness: &[Liveness]) -> Owned {
 
 /// The owners in a function whose reference somebody takes.
 pub fn consumed(function: &Function, liveness: &Liveness, owned: &Owned) -> FxHashSet<Var> {
-    let mut consumed = FxHashSet::default();
-    let mut walk = Walk { liveness, owned, consumed: &mut consumed };
-    walk.block(&function.body);
-    walk.take_all(&function.body.results);
-    consumed
+    let Walk { mut taken, changed, .. } = Walk::of(function, liveness, owned);
+    taken.extend(changed.into_iter().map(|(before, _)| before));
+    taken
+}
+
+/// The owners whose memory is needed beyond the block in which they come into being: an array that is only changed in place does so if what comes
+/// of the change does.
+pub fn outliving(function: &Function, liveness: &Liveness, owned: &Owned) -> FxHashSet<Var> {
+    let Walk { mut taken, changed, .. } = Walk::of(function, liveness, owned);
+    // What comes of a change is used behind it.
+    for (before, behind) in changed.into_iter().rev() {
+        if taken.contains(&behind) {
+            taken.insert(before);
+        }
+    }
+    taken
 }
 
 struct Walk<'a> {
     liveness: &'a Liveness,
     owned: &'a Owned,
-    consumed: &'a mut FxHashSet<Var>,
+    taken: FxHashSet<Var>,
+    /// Owners that are changed in place where they are used for the last time, and what they are behind it.
+    changed: Vec<(Var, Var)>,
 }
 
-impl Walk<'_> {
-    fn take(&mut self, atom: &Atom) {
+impl<'a> Walk<'a> {
+    fn of(function: &Function, liveness: &'a Liveness, owned: &'a Owned) -> Walk<'a> {
+        let mut walk = Walk { liveness, owned, taken: FxHashSet::default(), changed: Vec::new() };
+        walk.block(&function.body);
+        walk.take_all(&function.body.results);
+        walk
+    }
+
+    /// The owner whose reference is taken with an atom's.
+    fn owner(&self, atom: &Atom) -> Option<Var> {
         // A part is shared anew, whoever owns the whole.
-        if let Atom::Var(var) = atom
-            && !self.liveness.is_part(*var)
-            && let Some(root) = self.liveness.root(*var)
-        {
-            self.consumed.insert(root);
+        match atom {
+            Atom::Var(var) if !self.liveness.is_part(*var) => self.liveness.root(*var),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, atom: &Atom) {
+        let owner = self.owner(atom);
+        self.taken.extend(owner);
+    }
+
+    /// Arrays become the first of a statement's results.
+    fn change_all(&mut self, atoms: &[Atom], binders: &[Binder]) {
+        for (atom, binder) in atoms.iter().zip(binders) {
+            let owner = self.owner(atom);
+            self.changed.extend(owner.map(|owner| (owner, binder.var)));
         }
     }
 
@@ -73,14 +105,15 @@ impl Walk<'_> {
     fn block(&mut self, block: &Block) {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
             for statement in &block.statements {
-                self.op(&statement.op);
+                self.statement(statement);
                 running_scopes(&statement.op).iter().for_each(|scope| self.block(scope.block));
             }
         });
     }
 
-    fn op(&mut self, op: &Op) {
-        match op {
+    fn statement(&mut self, statement: &Statement) {
+        let binders = &statement.binders;
+        match &statement.op {
             Op::If { then, otherwise, .. } => {
                 self.take_all(&then.results);
                 self.take_all(&otherwise.results);
@@ -101,17 +134,17 @@ impl Walk<'_> {
                 self.take_all(&op.body.results);
             }
             Op::Hist { dest, op, body, .. } => {
-                self.take_all(dest);
+                self.change_all(dest, binders);
                 self.take_all(&body.results);
                 self.take_all(&op.body.results);
             }
             Op::Scatter { dest, body, .. } => {
-                self.take_all(dest);
+                self.change_all(dest, binders);
                 self.take_sums(&body.results);
             }
             Op::ArrayLiteral { elements, .. } => self.take_sums(elements),
             Op::Update { array, value, .. } => {
-                self.take(array);
+                self.change_all(std::slice::from_ref(array), binders);
                 self.take_sums(std::slice::from_ref(value));
             }
             Op::Reshape { array, .. } => self.take(array),
@@ -128,7 +161,7 @@ impl Walk<'_> {
             Op::Recompute(block) => self.take_all(&block.results),
             Op::Custom(it) => self.take_all(&it.function.body.results),
             Op::WithAccumulators { init, body, .. } => {
-                self.take_all(init);
+                self.change_all(init, binders);
                 self.take_all(&body.results);
             }
             Op::WithLog { body, .. } => self.take_all(&body.results),

@@ -12,10 +12,11 @@ use rustc_hash::FxHashMap;
 
 /// A function of at most this many statements is inlined everywhere.
 const SMALL: usize = 12;
-/// A function of arrays of at most this many statements, called from few places, likewise.
+/// A function of arrays of at most this many statements likewise, if it is not many in all places together.
 const SMALL_FOR_ARRAYS: usize = 80;
-/// A function of at most this many statements, called from few places, is inlined where its derivative is taken.
+/// A function of at most this many statements is inlined where its derivative is taken, if it is not many in all places together.
 const MEDIUM: usize = 320;
+/// So many places may call a function of the largest size, more a smaller one.
 const FEW_PLACES: usize = 4;
 
 pub fn inline(program: &mut Program) {
@@ -38,14 +39,14 @@ pub fn inline(program: &mut Program) {
         let body = std::mem::take(&mut program.functions[at].body);
         let body = inlined_block(program, body, &inlined, Place::Plain);
         let takes_arrays = program.functions[at].params.iter().any(|param| param.ty.rank() > 0);
+        let (places, size) = (counts[at], size(&body, MEDIUM + 1));
+        let is_at_most = |most: usize| size <= most && size.saturating_mul(places) <= FEW_PLACES * most;
         inlined[at] = match recursive[at] {
             true => Inlined::Never,
-            false if counts[at] == 1 => Inlined::Once,
-            false if size(&body, SMALL + 1) <= SMALL => Inlined::Everywhere,
-            false if counts[at] <= FEW_PLACES && takes_arrays && size(&body, SMALL_FOR_ARRAYS + 1) <= SMALL_FOR_ARRAYS => {
-                Inlined::Everywhere
-            }
-            false if counts[at] <= FEW_PLACES && size(&body, MEDIUM + 1) <= MEDIUM => Inlined::InDerivatives,
+            false if places == 1 => Inlined::Once,
+            false if size <= SMALL => Inlined::Everywhere,
+            false if takes_arrays && is_at_most(SMALL_FOR_ARRAYS) => Inlined::Everywhere,
+            false if is_at_most(MEDIUM) => Inlined::InDerivatives,
             false => Inlined::Never,
         };
         program.functions[at].body = body;

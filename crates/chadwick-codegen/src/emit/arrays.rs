@@ -316,16 +316,19 @@ impl Emitter<'_, '_> {
         self.set(binder.var, value);
     }
 
-    /// The array, writable: its own block, or its place in an array under construction, row-major.
+    /// The array, writable: its own block, or its place in the frame or in an array under construction, row-major.
     pub(crate) fn make_unique(&mut self, name: &str, atom: &Atom, uses: &mut Uses) -> Array {
         let array = self.array(atom);
         if array.elem == Elem::Unit {
             return array;
         }
-        if array.strides.is_some() || !self.takes_over(atom, uses) {
-            let is_own_row = matches!(atom, Atom::Var(var) if self.is_own_row(&array) && self.is_last_use(*var, uses));
+        if matches!(atom, Atom::Var(var) if self.is_in_own_place(&array) && self.is_last_use(*var, uses)) {
             self.pass_by(atom, uses);
-            return if is_own_row { array } else { self.compact(&array) };
+            return array;
+        }
+        if array.strides.is_some() || !self.takes_over(atom, uses) {
+            self.pass_by(atom, uses);
+            return self.compact(&array);
         }
         let _ = self.take(atom, uses);
         self.make_writable(name, array)

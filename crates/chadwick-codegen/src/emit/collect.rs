@@ -75,13 +75,14 @@ impl<'p> Emitter<'_, 'p> {
                 let data = self.local(name, Ty::Data(elem));
                 self.push(Stm::Room { data, elem, count });
                 self.kept.insert(var);
+                self.rooms_in_frame.insert(data);
                 Array { elem, data: Exp::Local(data), owner: Exp::Null, dims, strides: None }
             }
             None => self.allocate(name, elem, dims),
         }
     }
 
-    /// The number of elements of an array that can live in the frame of the function: there are few, and nobody takes it.
+    /// The number of elements of an array that can live in the frame of the function: there are few, and nobody needs them for longer.
     fn small(&self, var: Var, elem: Elem, dims: &[Exp]) -> Option<i64> {
         const MOST: i64 = 64;
         let mut count: i64 = 1;
@@ -94,7 +95,7 @@ impl<'p> Emitter<'_, 'p> {
                 return None;
             }
         }
-        let is_own = self.live.root(var) == Some(var) && !self.consumed.contains(&var);
+        let is_own = self.live.root(var) == Some(var) && !self.outliving.contains(&var);
         (is_own && matches!(elem, Elem::Prim(_))).then_some(count)
     }
 
@@ -254,7 +255,7 @@ impl<'p> Emitter<'_, 'p> {
             State::Ready { array, outer } => {
                 let dims = array.dims[*outer..].to_vec();
                 self.check_shapes(&row.dims, &dims, FailKind::Irregular);
-                if self.is_own_row(row) && self.is_in_place(row, array) {
+                if self.is_in_own_place(row) && self.is_in_place(row, array) {
                     return;
                 }
                 self.copy_row(collector.elem, array.data.clone(), position, row);
@@ -307,10 +308,11 @@ impl<'p> Emitter<'_, 'p> {
         self.push(Stm::If { condition: Exp::Local(begun), then: later, otherwise: first });
     }
 
-    /// Whether this is a row of an array under construction, which nobody else sees.
-    pub(super) fn is_own_row(&self, array: &Array) -> bool {
-        let is_row = matches!(&array.data, Exp::Local(data) if self.rows.contains_key(data));
-        is_row && array.owner == Exp::Null && array.strides.is_none()
+    /// Whether this is in the frame of the function or a row of an array under construction, which nobody else sees.
+    pub(super) fn is_in_own_place(&self, array: &Array) -> bool {
+        let is_own =
+            matches!(&array.data, Exp::Local(data) if self.rows.contains_key(data) || self.rooms_in_frame.contains(data));
+        is_own && array.owner == Exp::Null && array.strides.is_none()
     }
 
     fn is_in_place(&self, row: &Array, whole: &Array) -> bool {

@@ -184,6 +184,10 @@ pub(crate) struct Emitter<'s, 'p> {
     rows: FxHashMap<Local, Exp>,
     /// Owners whose reference somebody takes.
     consumed: FxHashSet<Var>,
+    /// Owners whose memory is needed beyond the block in which they come into being.
+    outliving: FxHashSet<Var>,
+    /// Arrays in the frame of the function.
+    rooms_in_frame: FxHashSet<Local>,
     /// Elements that have just been computed, by array and indices.
     forwards: FxHashMap<Var, (Vec<Exp>, Exp)>,
     /// Matrix products that were formed ahead of the loop that needs their elements, with the axes of the loop.
@@ -200,6 +204,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
     let function = &program.functions[number];
     let live = &shared.liveness[number];
     let consumed = crate::borrow::consumed(function, live, shared.owned);
+    let outliving = crate::borrow::outliving(function, live, shared.owned);
     let mut emitter = Emitter {
         shared,
         function: number,
@@ -224,6 +229,8 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         joins: FxHashMap::default(),
         rows: FxHashMap::default(),
         consumed,
+        outliving,
+        rooms_in_frame: FxHashSet::default(),
         forwards: FxHashMap::default(),
         products: FxHashMap::default(),
         sums: FxHashSet::default(),
