@@ -43,6 +43,17 @@ impl std::error::Error for CompilerError {}
 /// Files that a program is compiled in. What is compiled quickly is one file, since every file reads the same headers and types.
 const MOST_UNITS: usize = 8;
 
+/// What vectors and calls of small functions need, and little else that takes time by the square of a function's length.
+const LONG_FUNCTION_FLAGS: [&str; 7] = [
+    "-O1",
+    "-finline-functions",
+    "-finline-small-functions",
+    "-foptimize-sibling-calls",
+    "-fstrict-aliasing",
+    "-ftree-vectorize",
+    "-ftree-slp-vectorize",
+];
+
 /// Functions that the compiler must not evaluate itself: its results may differ from the library's in the last bit.
 const LIBRARY_FUNCTIONS: [&str; 24] = [
     "exp", "expf", "log", "logf", "log2", "log2f", "log10", "log10f", "log1p", "log1pf", "sin", "sinf", "cos", "cosf", "tan",
@@ -120,13 +131,19 @@ impl Compiler {
             let (runtime, program) = (units.runtime.iter().enumerate().rev(), units.program.iter().enumerate());
             // Matrix products take longest.
             let jobs: Vec<Job<'_>> = runtime
-                .map(|(at, text)| Job { text, object: workplace.join(format!("runtime{at}.o")), is_shared: true })
-                .chain(program.map(|(at, text)| Job { text, object: workplace.join(format!("program{at}.o")), is_shared: false }))
+                .map(|(at, text)| Job { text, object: workplace.join(format!("runtime{at}.o")), is_shared: true, is_long: false })
+                .chain(program.map(|(at, unit)| Job {
+                    text: &unit.text,
+                    object: workplace.join(format!("program{at}.o")),
+                    is_shared: false,
+                    is_long: unit.has_long_function,
+                }))
                 .collect();
             side_by_side(&jobs, |job| match job.is_shared {
-                false => self.object(job.text, workplace, &job.object, options),
+                false if job.is_long => self.object(job.text, workplace, &job.object, options, &LONG_FUNCTION_FLAGS),
+                false => self.object(job.text, workplace, &job.object, options, &[]),
                 true => {
-                    let make = |workplace: &Path, target: &Path| self.object(job.text, workplace, target, options);
+                    let make = |workplace: &Path, target: &Path| self.object(job.text, workplace, target, options, &[]);
                     let code = cache.object(&[job.text, &identity], make)?;
                     write(&job.object, &code)
                 }
@@ -138,11 +155,18 @@ impl Compiler {
         })
     }
 
-    fn object(&self, text: &str, workplace: &Path, target: &Path, options: Options) -> Result<(), CompilerError> {
+    fn object(
+        &self,
+        text: &str,
+        workplace: &Path,
+        target: &Path,
+        options: Options,
+        more_flags: &[&str],
+    ) -> Result<(), CompilerError> {
         let source = workplace.join(target.file_name().unwrap_or_default()).with_extension("c");
         write(&source, text.as_bytes())?;
         let mut command = Command::new(&self.program);
-        command.args(self.flags(options)).args(["-c", "-o"]).arg(target).arg(&source);
+        command.args(self.flags(options)).args(more_flags).args(["-c", "-o"]).arg(target).arg(&source);
         finish(command, target)
     }
 }
@@ -152,6 +176,7 @@ struct Job<'a> {
     text: &'a str,
     object: PathBuf,
     is_shared: bool,
+    is_long: bool,
 }
 
 /// Does all jobs, as many at a time as there are processors; the error of the first that fails.

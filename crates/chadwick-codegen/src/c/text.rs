@@ -25,6 +25,9 @@ const CONTRACTIONS: [&str; 4] = ["cw_product", "cw_by_columns", "cw_scaled_produ
 /// How much text of functions is worth a file of its own: reading the headers takes about as long as compiling a quarter of this.
 const UNIT_BYTES: usize = 20_000;
 
+/// A function of more text is not for every optimisation: some take time by the square of a function's length.
+const LONG_FUNCTION_BYTES: usize = 150_000;
+
 /// How functions are declared that one file has for itself, and those that files which are linked with each other see of one another.
 const OWN: &str = "static";
 const HIDDEN: &str = "__attribute__((visibility(\"hidden\")))";
@@ -66,7 +69,15 @@ pub struct Units {
     /// The same for many programs.
     pub runtime: Vec<String>,
     /// The program's own.
-    pub program: Vec<String>,
+    pub program: Vec<Unit>,
+}
+
+/// A file with functions of the program.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    pub text: String,
+    /// Whether one of the functions is so long that some optimisations would take minutes.
+    pub has_long_function: bool,
 }
 
 impl CText {
@@ -135,12 +146,13 @@ impl CText {
             .iter()
             .enumerate()
             .map(|(number, functions)| {
-                let mut unit = header.clone();
-                functions.iter().for_each(|at| self.functions[*at].define(linkage, &mut unit));
+                let functions = || functions.iter().map(|at| &self.functions[*at]);
+                let mut text = header.clone();
+                functions().for_each(|function| function.define(linkage, &mut text));
                 if number == 0 {
-                    unit.push_str(&self.entries);
+                    text.push_str(&self.entries);
                 }
-                unit
+                Unit { text, has_long_function: functions().any(|function| function.text.len() > LONG_FUNCTION_BYTES) }
             })
             .collect();
         Units { runtime, program }
