@@ -80,6 +80,7 @@ impl Reverse<'_, '_> {
                 let arrays: Vec<Atom> = undone.iter().map(|(_, before)| self.last_state(*before)).collect();
                 let mut dual = self.context.b.pop_block(Vec::new());
                 self.read_restored(&mut dual, &names);
+                self.read_settled(block, &mut dual, span);
                 Branch { tag, binders, forward, results: block.results.clone(), dual: dual.statements, cotangents: own, arrays }
             })
             .collect();
@@ -304,6 +305,7 @@ impl Reverse<'_, '_> {
             initial.push(self.value_or_zero(cotangents, *var, span));
         }
         let undone = self.undone(statement, parts);
+        self.find_settled(statement, parts, &undone);
         initial.extend(undone.iter().map(|at| self.last_state(statement.binders[*at].var)));
         let carry: Vec<Binder> = initial
             .iter()
@@ -351,6 +353,7 @@ impl Reverse<'_, '_> {
         next.extend(undone.iter().map(|at| self.last_state(parts.carry[*at].var)));
         let mut dual = self.context.b.pop_block(next);
         self.read_restored(&mut dual, &names);
+        self.read_settled(&parts.body, &mut dual, span);
         let mut forward = self.place_sizes(forward, &params);
 
         // What the forward loop records.

@@ -107,8 +107,9 @@ impl Reverse<'_, '_> {
         let last = lambda.body.statements.last().and_then(|last| last.binders.first()).map(|binder| binder.var);
         let tail = last.map_or(Tail::None, Tail::Wanted);
         let (functions, sizes) = (&mut *self.functions, Vec::new());
-        let undo = super::undo::Undo::default();
-        let mut inner = Reverse { context: self.context, functions, active, sizes, finals, parallel_depth: 0, tail, undo };
+        let (undo, settled) = (super::undo::Undo::default(), super::settled::Settled::default());
+        let mut inner =
+            Reverse { context: self.context, functions, active, sizes, finals, parallel_depth: 0, tail, undo, settled };
         let at_hand: Vec<Var> = given.iter().map(|(var, _)| *var).collect();
         let halves = inner.halves(&lambda, &seeds, cotangents, &returned, &at_hand, span);
         let tail = inner.tail;

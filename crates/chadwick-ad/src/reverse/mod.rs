@@ -14,6 +14,7 @@ mod desugar;
 mod functions;
 mod scalars;
 mod select;
+mod settled;
 mod stripmine;
 mod undo;
 
@@ -87,6 +88,7 @@ pub struct Reverse<'c, 'p> {
     parallel_depth: usize,
     tail: Tail,
     undo: undo::Undo,
+    settled: settled::Settled,
 }
 
 impl<'c, 'p> Reverse<'c, 'p> {
@@ -109,6 +111,7 @@ impl<'c, 'p> Reverse<'c, 'p> {
             parallel_depth: 0,
             tail: Tail::None,
             undo: undo::Undo::default(),
+            settled: settled::Settled::default(),
         }
     }
 

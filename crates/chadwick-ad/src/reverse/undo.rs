@@ -119,7 +119,7 @@ impl Reverse<'_, '_> {
     }
 }
 
-fn substitute(block: &mut Block, names: &FxHashMap<Var, Atom>) {
+pub(super) fn substitute(block: &mut Block, names: &FxHashMap<Var, Atom>) {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
         let change = |atom: &mut Atom| {
             if let Atom::Var(var) = atom
@@ -142,7 +142,7 @@ fn substitute(block: &mut Block, names: &FxHashMap<Var, Atom>) {
 
 /// Finds the names of a part of a loop's state from the end of an iteration back to its start, if nothing but changes of parts lies between
 /// them, and nobody looks at an array that has been changed since.
-fn follow(parts: &Loop, at: usize, names: &mut Vec<Var>) -> bool {
+pub(super) fn follow(parts: &Loop, at: usize, names: &mut Vec<Var>) -> bool {
     parts.hints.stripmine.is_none() && came_from(&parts.body, at, names) == Some(parts.carry[at].var)
 }
 
@@ -191,7 +191,7 @@ pub(super) fn came_from(block: &Block, at: usize, names: &mut Vec<Var>) -> Optio
 }
 
 /// Whether an array is read in loops or parallel forms that do not change it.
-fn is_read_inside(block: &Block, names: &[Var]) -> bool {
+pub(super) fn is_read_inside(block: &Block, names: &[Var]) -> bool {
     block.statements.iter().any(|statement| match &statement.op {
         Op::Loop(inner) if inner.carry.iter().any(|carry| names.contains(&carry.var)) => is_read_inside(&inner.body, names),
         Op::If { then, otherwise, .. } => is_read_inside(then, names) || is_read_inside(otherwise, names),
