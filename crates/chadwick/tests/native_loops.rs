@@ -574,10 +574,11 @@ fn sines_of_several_angles_are_computed_at_once() {
     }
 }
 
-const AROUND: [(&str, &str); 9] = [
+const AROUND: [(&str, &str); 10] = [
     ("neighbours", "tabulate n (\\i -> u[i] + 0.1 * (u[(i + 1) % n] - 2 * u[i] + u[(i - 1) % n]))"),
     ("from the other end", "tabulate n (\\i -> u[i] * u[(i + n - 1) % n])"),
     ("further away", "tabulate n (\\i -> u[(i + 3) % n] - u[(i - 2) % n])"),
+    ("whole turns", "tabulate n (\\i -> u[(i + 1 + n) % n] - 0.1 * u[(n + n + i - 1) % n])"),
     ("turned", "map2 (*) (rotate 1 u) (rotate (-1) u)"),
     ("turned by something", "map2 (*) u (rotate (n / 3) u)"),
     ("the remainder", "tabulate n (\\i -> u[i %% n] * u[(i + 1) %% n])"),
@@ -604,7 +605,7 @@ entry steps [n] (u: [n]f64): [n]f64 = grad (\\u -> f64.sum (loop u for _i < 3 do
             }
         }
         let text = own_text(&program);
-        if ["neighbours", "turned"].contains(&name) {
+        if ["neighbours", "turned", "whole turns"].contains(&name) {
             assert!(!text.contains("cw_mod_i64"), "{name}\n{text}");
             assert!(!text.contains("part_") && !text.contains("own_"), "{name}: nothing is added up\n{text}");
             assert!(text.matches("_rest = ").count() >= 3, "{name}: three loops in ranges\n{text}");

@@ -147,6 +147,12 @@ entry gauss_jordan [n] (a: [n][n]f64): f64 =
   f64.sum (flatten (loop a for k < n do
     let row = map (/ (a[k, k] + 3)) a[k]
     in tabulate_2d n n (\\i j -> if i == k then row[j] else a[i, j] - 0.1 * a[i, k] * row[j])))
+entry elimination [n] (a: [n][n]f64): f64 =
+  f64.sum (flatten (loop a = copy a for k < n do
+    loop a for i in k + 1..<n do
+      let f = a[i, k] / (a[k, k] + 3)
+      let a[i, k] = f
+      in loop a for j in k + 1..<n do a with [i, j] = a[i, j] - f * a[k, j]))
 ";
 
 /// Of the states of a loop a gradient keeps the rows and columns that it reads, and of changes in place what they overwrite: a few matrices,
@@ -156,7 +162,7 @@ fn gradients_keep_a_few_matrices_of_loops_over_matrices() {
     if chadwick::native_code_available().is_err() {
         return;
     }
-    for entry in ["cholesky", "conditional", "gauss_jordan"] {
+    for entry in ["cholesky", "conditional", "gauss_jordan", "elimination"] {
         let kept = |n: usize| {
             let a = Value::new([n, n], vec![0.5; n * n]).expect("a matrix");
             watched(MATRICES, entry, true, a).watched().peak_memory()
@@ -164,6 +170,31 @@ fn gradients_keep_a_few_matrices_of_loops_over_matrices() {
         let (few, many) = (kept(40), kept(80));
         assert!(many < 5 * few && many < 20 * 8 * 80 * 80, "{entry}: {few} and {many} bytes");
     }
+}
+
+const SMALL_MATRICES: &str = "
+def dot [n] (a: [n]f64) (b: [n]f64) = f64.sum (map2 (*) a b)
+def times [n][m][k] (a: [n][m]f64) (b: [m][k]f64): [n][k]f64 = map (\\r -> map (\\c -> dot r c) (transpose b)) a
+entry products [n] (xs: [n]f64): f64 =
+  let one = tabulate_2d 4 4 (\\i j -> f64.bool (i == j))
+  let p = loop p = one for x in xs do
+    let m = map (\\i -> map (\\j -> f64.sin (x * f64.i64 (i + j)) * 0.1) (iota 4)) (iota 4)
+    in map2 (map2 (+)) one (times (times (times m p) (transpose m)) (times (times p m) (times m m)))
+  in f64.sum (flatten p)
+";
+
+/// Small matrices of a step and their cotangents live in the frame of the function, though functions make them that are called in many places.
+#[test]
+fn steps_with_small_matrices_ask_for_little_memory() {
+    if chadwick::native_code_available().is_err() {
+        return;
+    }
+    let blocks = |n: usize| {
+        let xs: Vec<f64> = (0..n).map(|at| at as f64 / 10.0).collect();
+        watched(SMALL_MATRICES, "products", true, xs.into()).profile().expect("a profile").allocations
+    };
+    let per_step = (blocks(40) - blocks(20)) / 20;
+    assert!(per_step <= 4, "{per_step} blocks of memory in each step");
 }
 
 const ITERATED: &str = "

@@ -9,6 +9,9 @@ use chadwick_core::{Atom, BinaryOp, Block, CompareOp, Const, Op, Prim, PrimOp, U
 
 /// The largest factor and constant of a sum: with sizes that fit into memory nothing overflows.
 const LARGEST: i64 = 1 << 24;
+
+/// How many whole turns are taken off an index around the end.
+const MOST_TURNS: usize = 2;
 /// How many facts may be put together, and how many of the last ones are looked at.
 const DEEPEST: usize = 3;
 const MOST_FACTS: usize = 24;
@@ -148,7 +151,15 @@ impl<'p> Emitter<'_, 'p> {
     /// a few places beside what is in range, only those divide.
     pub(super) fn wrapped(&mut self, op: PrimOp, args: &[Exp]) -> Option<Exp> {
         let (PrimOp::Binary(op @ (BinaryOp::Mod | BinaryOp::Rem), Prim::I64), [index, size]) = (op, args) else { return None };
-        let (sum, size_sum) = (self.linear(index)?, self.linear(size)?);
+        let (mut index, mut sum, size_sum) = (index.clone(), self.linear(index)?, self.linear(size)?);
+        // Whole turns do not matter.
+        for _ in 0..MOST_TURNS {
+            match sum.minus(&size_sum) {
+                Some(less) if self.is_at_least_zero(&less) => (index, sum) = (index.sub(size.clone()), less),
+                _ => break,
+            }
+        }
+        let index = &index;
         let is_at_least = |sum: Option<Linear>| sum.is_some_and(|sum| self.is_at_least_zero(&sum));
         let room = size_sum.minus(&sum).and_then(|room| room.less_one());
         let (is_not_negative, is_less) = (self.is_at_least_zero(&sum), is_at_least(room.clone()));
