@@ -43,9 +43,11 @@ impl Simplify {
 
     fn unchanging(&mut self, body: Block, mut bound: FxHashSet<Var>, out: &mut Vec<Statement>) -> Block {
         let mut statements = Vec::with_capacity(body.statements.len());
+        let tables = tables(&body);
         for statement in body.statements {
             let changes = op_free_variables(&statement.op).iter().any(|var| bound.contains(var));
-            if !changes && self.is_safe(&statement.op) {
+            let is_table = statement.binders.iter().any(|binder| tables.contains(&binder.var));
+            if !changes && (is_table || self.is_safe(&statement.op)) {
                 self.keep_named(statement, out);
             } else {
                 let Statement { binders, op, span } = statement;
@@ -91,6 +93,38 @@ impl Simplify {
     fn is_safe_block(&self, block: &Block) -> bool {
         block.statements.iter().all(|statement| self.is_safe(&statement.op))
     }
+}
+
+/// Arrays of constants that are written out in a block and only read, element by element.
+fn tables(body: &Block) -> FxHashSet<Var> {
+    fn forget(atom: &Atom, tables: &mut FxHashSet<Var>) {
+        if let Atom::Var(var) = atom {
+            tables.remove(var);
+        }
+    }
+    fn forget_others(block: &Block, tables: &mut FxHashSet<Var>) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            for Statement { op, .. } in &block.statements {
+                if !matches!(op, Op::Index { .. } | Op::ArrayLiteral { .. }) {
+                    op.for_each_atom(&mut |atom| forget(atom, tables));
+                }
+                op.scopes().iter().for_each(|scope| forget_others(scope.block, tables));
+            }
+            block.results.iter().for_each(|atom| forget(atom, tables));
+        });
+    }
+    let mut tables = FxHashSet::default();
+    for Statement { binders, op, .. } in &body.statements {
+        if let (Op::ArrayLiteral { elements, .. }, [binder]) = (op, binders.as_slice())
+            && elements.iter().all(|element| element.as_var().is_none_or(|var| tables.contains(&var)))
+        {
+            tables.insert(binder.var);
+        }
+    }
+    if !tables.is_empty() {
+        forget_others(body, &mut tables);
+    }
+    tables
 }
 
 pub(super) fn can_fail(op: PrimOp, args: &[Atom]) -> bool {
