@@ -198,8 +198,10 @@ impl<'c, 'p> Split<'c, 'p> {
         let emitted = self.forward.context.b.pop_block(Vec::new()).statements;
         let mut primal = Vec::new();
         for emitted in emitted {
+            // A value may be the seed, too.
+            let is_primal = emitted.binders == statement.binders;
             let varies = op_free_variables(&emitted.op).iter().any(|var| self.variant.contains(var));
-            if !varies {
+            if is_primal || !varies {
                 self.forward.context.note_shapes(&emitted);
                 self.forward.context.makings.statement(&emitted);
                 primal.push(emitted);
