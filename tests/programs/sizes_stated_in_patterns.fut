@@ -45,13 +45,13 @@
 -- ==
 -- entry: pairs
 -- input { [1.0, 2.0] [3, 4] } output { [4.0, 6.0] }
--- input { [1.0] [1, 2, 3] } error: argument of pairs has the wrong size
--- input { [1.0, 2.0, 3.0] [1] } error: argument of pairs has the wrong size
+-- input { [1.0] [1, 2, 3] } error: of pairs has the wrong size
+-- input { [1.0, 2.0, 3.0] [1] } error: of pairs has the wrong size
 
 -- ==
 -- entry: first_of_pairs
 -- input { [1.0, 2.0, 3.0] [1, 1, 1] } output { [1.0, 2.0, 3.0] }
--- input { [1.0, 2.0, 3.0] [1] } error: argument of first_of_pairs has the wrong size
+-- input { [1.0, 2.0, 3.0] [1] } error: of first_of_pairs has the wrong size
 
 entry in_case (xs: []i32) = match filter (> 0) xs case (ys: [3]i32) -> length ys
 

@@ -124,7 +124,7 @@ fn random_inputs_fit_the_parameters() {
     refused(&["--entry", "loss", "--random", "10x2,10,1,1"], "`10x2` is not the sizes of a value of type []f64");
     refused(&["--entry", "absent"], "there is no entry point `absent`");
     // The sizes may still not agree: that is an error of the program.
-    refused(&["--entry", "loss", "--random", "10,11,1,1"], "an argument of loss has the wrong size");
+    refused(&["--entry", "loss", "--random", "10,11,1,1"], "of loss has the wrong size");
 }
 
 #[test]

@@ -68,7 +68,14 @@ impl Lowerer<'_> {
                     continue;
                 }
                 let actual = lowerer.dim(atom.clone(), *axis, span);
-                let text = format!("an argument of {} has the wrong size: expected {size}", definition.name);
+                let name = groups.iter().position(|group| group.contains(atom)).and_then(|at| names.get(at));
+                let argument = match name.filter(|name| !name.is_empty()) {
+                    Some(name) => format!("argument {name}"),
+                    None => String::from("an argument"),
+                };
+                let rank = params.iter().find(|param| Atom::Var(param.var) == *atom).map_or(0, |param| param.ty.rank());
+                let place = if rank > 1 { format!(" in dimension {}", axis + 1) } else { String::new() };
+                let text = format!("{argument} of {} has the wrong size{place}: expected {size}", definition.name);
                 lowerer.require_equal(expected, actual, &text, "found size", span);
             }
             let sizes: Vec<Atom> = definition

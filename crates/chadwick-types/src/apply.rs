@@ -122,8 +122,27 @@ impl Checker<'_> {
             _ => self.open_hidden(arg),
         };
         let what = format!("argument {} of {}", index + 1, self.function_name(function));
-        self.expect(from, &arg.ty, checks, arg.span, &what);
+        if !self.expect(from, &arg.ty, checks, arg.span, &what)
+            && let Some(hint) = self.hint_on_misfit(&arg, function, index)
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            last.hint = Some(hint);
+        }
         arg
+    }
+
+    /// What a function's name or definition says about an argument that does not fit.
+    fn hint_on_misfit(&self, arg: &Exp, function: &Exp, index: usize) -> Option<String> {
+        let ExpKind::Var { id, .. } = &function.kind else { return None };
+        let name = self.function_name(function);
+        if name == "-" && index == 0 && matches!(self.shallow(&arg.ty), Type::Arrow(_)) {
+            return Some(String::from("`f -x` is a difference; a negative argument is written `f (-x)`"));
+        }
+        let prim = self.defaulted.get(id)?.name();
+        let ty = self.show(&arg.ty);
+        Some(format!(
+            "nothing says what numbers {name} takes where it is defined, so it takes {prim}: say it there, as in `(x: {ty})`"
+        ))
     }
 
     pub fn function_name(&self, function: &Exp) -> String {

@@ -109,6 +109,10 @@ impl Checker<'_> {
                 self.bind_local(&head.source.name.name, head.id, scheme);
             }
         }
+        let hides_itself = !recursive && !top;
+        if hides_itself {
+            self.not_recursive.extend(heads.first().map(|head| head.source.name.name.clone()));
+        }
         let mut bodies = Vec::new();
         for head in &heads {
             let inner = self.locals.mark();
@@ -118,11 +122,24 @@ impl Checker<'_> {
             self.depth = outer_depth;
             self.locals.undo_to(inner);
         }
+        if hides_itself {
+            self.not_recursive.pop();
+        }
         self.level -= 1;
         self.locals.undo_to(mark);
         self.retry_deferred(top);
         if top {
+            let open: Vec<(VarId, Type)> = heads
+                .iter()
+                .flat_map(|head| head.params.iter().map(|param| (head.id, param.ty.clone())))
+                .filter(|(_, ty)| matches!(self.shallow(ty), Type::Var(_)))
+                .collect();
             self.default_overloaded();
+            for (function, ty) in open {
+                if let Type::Prim(prim) = self.shallow(&ty) {
+                    self.defaulted.insert(function, prim);
+                }
+            }
             self.retry_deferred(true);
         }
         let definitions: Vec<_> =

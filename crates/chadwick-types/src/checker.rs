@@ -55,6 +55,10 @@ pub struct Checker<'a> {
     pub unannotated: FxHashSet<VarId>,
     /// Of those, the ones whose result shares memory with nothing, with how many parameters they have.
     pub fresh_results: FxHashMap<VarId, usize>,
+    /// Functions with parameters of which nothing says what kind of number they are, and what they are therefore.
+    pub defaulted: FxHashMap<VarId, Prim>,
+    /// Names of the local functions around that cannot call themselves.
+    pub not_recursive: Vec<Name>,
     /// How deep the definitions are that local type parameters belong to.
     pub param_levels: FxHashMap<ParamId, u32>,
     /// What the type parameters of overloaded definitions may be.
@@ -110,6 +114,8 @@ impl<'a> Checker<'a> {
             negated: FxHashSet::default(),
             unannotated: FxHashSet::default(),
             fresh_results: FxHashMap::default(),
+            defaulted: FxHashMap::default(),
+            not_recursive: Vec::new(),
             param_levels: FxHashMap::default(),
             param_classes: FxHashMap::default(),
             env: Env::default(),

@@ -311,7 +311,11 @@ impl Checker<'_> {
             (false, true) => format!("unknown name {}", ident.name),
             (false, false) => format!("unknown module or variable {}", ident.name),
         };
-        self.error("E0230", ident.span, message).hint = suggestion.map(|suggestion| format!("did you mean `{suggestion}`?"));
+        let hint = match whole.qualifiers.is_empty() && self.not_recursive.contains(&ident.name) {
+            true => Some(format!("a local function that calls itself is defined by `let rec {} … = … in …`", ident.name)),
+            false => suggestion.map(|suggestion| format!("did you mean `{suggestion}`?")),
+        };
+        self.error("E0230", ident.span, message).hint = hint;
     }
 
     /// A use of a variable: its scheme with fresh types and sizes.
