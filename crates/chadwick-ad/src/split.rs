@@ -198,8 +198,8 @@ impl<'c, 'p> Split<'c, 'p> {
         let emitted = self.forward.context.b.pop_block(Vec::new()).statements;
         let mut primal = Vec::new();
         for emitted in emitted {
-            // A value may be the seed, too.
-            let is_primal = emitted.binders == statement.binders;
+            // The seed may be a value, too, which the primal reads.
+            let is_primal = emitted.binders == statement.binders && (!emitted.binders.is_empty() || emitted.op == statement.op);
             let varies = op_free_variables(&emitted.op).iter().any(|var| self.variant.contains(var));
             if is_primal || !varies {
                 self.forward.context.note_shapes(&emitted);
