@@ -1,6 +1,6 @@
-//! Which parameters a function only looks at.
+//! Which parameters a function only looks at, and which owners it needs only where they are.
 //!
-//! Such a parameter is borrowed: the caller keeps its reference, and passing it costs nothing. A parameter that is returned, stored in a
+//! A parameter that is only looked at is borrowed: the caller keeps its reference, and passing it costs nothing. A parameter that is returned, stored in a
 //! sum, written in place, or passed on to someone who keeps it is owned by the function.
 
 use crate::liveness::{Liveness, running_scopes};
@@ -15,7 +15,7 @@ pub fn owned_parameters(program: &Program, liveness: &[Liveness]) -> Owned {
     loop {
         let mut changed = false;
         for (at, function) in program.functions.iter().enumerate() {
-            let consumed = consumed(function, &liveness[at], &owned);
+            let Taken { consumed, .. } = taken(function, &liveness[at], &owned);
             for (number, param) in function.params.iter().enumerate() {
                 if consumed.contains(&param.var) && !owned[at][number] {
                     owned[at][number] = true;
@@ -29,42 +29,39 @@ pub fn owned_parameters(program: &Program, liveness: &[Liveness]) -> Owned {
     }
 }
 
-/// The owners in a function whose reference somebody takes.
-pub fn consumed(function: &Function, liveness: &Liveness, owned: &Owned) -> FxHashSet<Var> {
-    let Walk { mut taken, changed, .. } = Walk::of(function, liveness, owned);
-    taken.extend(changed.into_iter().map(|(before, _)| before));
-    taken
+/// What becomes of the owners in a function.
+pub struct Taken {
+    /// Owners whose reference somebody takes.
+    pub consumed: FxHashSet<Var>,
+    /// Owners whose memory is needed beyond the block in which they come into being: of one that is changed, if that of what comes of it is.
+    pub outliving: FxHashSet<Var>,
 }
 
-/// The owners whose memory is needed beyond the block in which they come into being: an array that is only changed in place does so if what comes
-/// of the change does.
-pub fn outliving(function: &Function, liveness: &Liveness, owned: &Owned) -> FxHashSet<Var> {
-    let Walk { mut taken, changed, .. } = Walk::of(function, liveness, owned);
+pub fn taken(function: &Function, liveness: &Liveness, owned: &Owned) -> Taken {
+    let mut walk = Walk { liveness, owned, taken: FxHashSet::default(), changed: Vec::new() };
+    walk.block(&function.body);
+    walk.take_all(&function.body.results);
+    let Walk { taken: mut consumed, changed, .. } = walk;
+    let mut outliving = consumed.clone();
     // What comes of a change is used behind it.
     for (before, behind) in changed.into_iter().rev() {
-        if taken.contains(&behind) {
-            taken.insert(before);
+        consumed.insert(before);
+        if outliving.contains(&behind) {
+            outliving.insert(before);
         }
     }
-    taken
+    Taken { consumed, outliving }
 }
 
 struct Walk<'a> {
     liveness: &'a Liveness,
     owned: &'a Owned,
     taken: FxHashSet<Var>,
-    /// Owners that are changed in place where they are used for the last time, and what they are behind it.
+    /// Owners that are changed, in place or copied, and what they are behind that.
     changed: Vec<(Var, Var)>,
 }
 
-impl<'a> Walk<'a> {
-    fn of(function: &Function, liveness: &'a Liveness, owned: &'a Owned) -> Walk<'a> {
-        let mut walk = Walk { liveness, owned, taken: FxHashSet::default(), changed: Vec::new() };
-        walk.block(&function.body);
-        walk.take_all(&function.body.results);
-        walk
-    }
-
+impl Walk<'_> {
     /// The owner whose reference is taken with an atom's.
     fn owner(&self, atom: &Atom) -> Option<Var> {
         // A part is shared anew, whoever owns the whole.

@@ -120,7 +120,8 @@ impl Compiler {
         let mut lines: Vec<&str> = processor.lines().filter(describes).collect();
         lines.dedup();
         lines.truncate(2);
-        format!("{:?} {:?} {:?} {}", self.program, self.flags(options), stamp.ok(), lines.join(" "))
+        let (flags, long) = (self.flags(options), LONG_FUNCTION_FLAGS);
+        format!("{:?} {flags:?} {long:?} {:?} {}", self.program, stamp.ok(), lines.join(" "))
     }
 
     /// The shared object for a program, from the cache or newly made. Its parts are compiled at the same time.
@@ -131,17 +132,21 @@ impl Compiler {
             let (runtime, program) = (units.runtime.iter().enumerate().rev(), units.program.iter().enumerate());
             // Matrix products take longest.
             let jobs: Vec<Job<'_>> = runtime
-                .map(|(at, text)| Job { text, object: workplace.join(format!("runtime{at}.o")), is_shared: true, is_long: false })
+                .map(|(at, text)| Job {
+                    text,
+                    object: workplace.join(format!("runtime{at}.o")),
+                    is_shared: true,
+                    more_flags: &[],
+                })
                 .chain(program.map(|(at, unit)| Job {
                     text: &unit.text,
                     object: workplace.join(format!("program{at}.o")),
                     is_shared: false,
-                    is_long: unit.has_long_function,
+                    more_flags: if unit.has_long_function && !options.quick { &LONG_FUNCTION_FLAGS } else { &[] },
                 }))
                 .collect();
             side_by_side(&jobs, |job| match job.is_shared {
-                false if job.is_long => self.object(job.text, workplace, &job.object, options, &LONG_FUNCTION_FLAGS),
-                false => self.object(job.text, workplace, &job.object, options, &[]),
+                false => self.object(job.text, workplace, &job.object, options, job.more_flags),
                 true => {
                     let make = |workplace: &Path, target: &Path| self.object(job.text, workplace, target, options, &[]);
                     let code = cache.object(&[job.text, &identity], make)?;
@@ -176,7 +181,7 @@ struct Job<'a> {
     text: &'a str,
     object: PathBuf,
     is_shared: bool,
-    is_long: bool,
+    more_flags: &'static [&'static str],
 }
 
 /// Does all jobs, as many at a time as there are processors; the error of the first that fails.

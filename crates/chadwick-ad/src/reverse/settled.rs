@@ -2,7 +2,8 @@
 //!
 //! Elimination by rows reads the row and the column of its step and changes what lies behind them; a table is filled place by place from
 //! neighbours that are filled already. Such an element is the same at the end of the loops, so the dual reads it there instead of having it kept for
-//! every iteration: of a loop over the cells of a table nothing is kept but the table, and elimination keeps a matrix and not one for each step.
+//! every iteration: elimination keeps a matrix and not one for each step. To keep the array may cost all of it, also where the loops change little. So
+//! this is done only for what is computed in more loops than the array has axes.
 //!
 //! That no change reaches an element any more is seen from places that are sums of counters: a change that comes later has, along some axis, a
 //! place that is always behind (or always in front of) that of the element.
@@ -123,6 +124,7 @@ impl Reverse<'_, '_> {
                 let place: Option<Vec<Sum>> = access.place.iter().cloned().collect();
                 if let (Some(number), Some(place)) = (access.number, place)
                     && place.len() == carry.ty.rank()
+                    && access.loops().count() > carry.ty.rank()
                     && walk.accesses.iter().all(|other| !other.is_change || other.leaves(access))
                 {
                     self.settled.places.insert(number, (binder.var, place));
@@ -188,7 +190,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// `None` if the loops cannot be understood.
+    /// `None` if the loops cannot be understood: one that does not count in `i64` says nothing about places.
     fn loop_body(&mut self, parts: &Loop) -> Option<()> {
         let LoopForm::For { index, bound } = &parts.form else { return None };
         if index.ty != Type::I64 {
@@ -226,8 +228,8 @@ impl Walk {
                         SliceDim::Range { .. } => None,
                     };
                     let place = dims.iter().map(place).collect();
-                    let bound = block.statements[..at].iter().flat_map(|statement| &statement.binders);
-                    let number = bound.map(|binder| binder.var).find(|var| Atom::Var(*var) == *value);
+                    let mut bound = block.statements[..at].iter().flat_map(|statement| &statement.binders);
+                    let number = value.as_var().filter(|value| bound.any(|binder| binder.var == *value));
                     self.accesses.push(Access { path: self.path.clone(), place, is_change: true, number });
                 }
                 Op::Loop(inner) if inner.carry.iter().any(|carry| self.names.contains(&carry.var)) => self.loop_body(inner)?,

@@ -230,3 +230,18 @@ impl FunctionText {
 fn number_type(name: &str) -> &'static str {
     if name == "f32" { "float" } else { "double" }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_very_long_function_has_a_file_with_a_mark() {
+        let function = |length: usize| FunctionText { text: " ".repeat(length), ..FunctionText::default() };
+        let functions = vec![function(UNIT_BYTES), function(LONG_FUNCTION_BYTES + 1), function(UNIT_BYTES)];
+        let text = CText { functions, ..CText::default() };
+        let marks: Vec<bool> = text.units(3).program.iter().map(|unit| unit.has_long_function).collect();
+        assert_eq!(marks, [true, false, false]);
+        assert_eq!(text.units(1).program.len(), 1);
+    }
+}

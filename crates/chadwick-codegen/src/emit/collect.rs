@@ -75,7 +75,7 @@ impl<'p> Emitter<'_, 'p> {
                 let data = self.local(name, Ty::Data(elem));
                 self.push(Stm::Room { data, elem, count });
                 self.kept.insert(var);
-                self.rooms_in_frame.insert(data);
+                self.in_frame.insert(data);
                 Array { elem, data: Exp::Local(data), owner: Exp::Null, dims, strides: None }
             }
             None => self.allocate(name, elem, dims),
@@ -95,7 +95,9 @@ impl<'p> Emitter<'_, 'p> {
                 return None;
             }
         }
-        let is_own = self.live.root(var) == Some(var) && !self.outliving.contains(&var);
+        // Where a function calls itself, each call would have room for what is dead there.
+        let needed = if self.shared.recursive[self.function] { &self.consumed } else { &self.outliving };
+        let is_own = self.live.root(var) == Some(var) && !needed.contains(&var);
         (is_own && matches!(elem, Elem::Prim(_))).then_some(count)
     }
 
@@ -310,8 +312,7 @@ impl<'p> Emitter<'_, 'p> {
 
     /// Whether this is in the frame of the function or a row of an array under construction, which nobody else sees.
     pub(super) fn is_in_own_place(&self, array: &Array) -> bool {
-        let is_own =
-            matches!(&array.data, Exp::Local(data) if self.rows.contains_key(data) || self.rooms_in_frame.contains(data));
+        let is_own = matches!(&array.data, Exp::Local(data) if self.rows.contains_key(data) || self.in_frame.contains(data));
         is_own && array.owner == Exp::Null && array.strides.is_none()
     }
 

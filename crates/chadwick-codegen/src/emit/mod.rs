@@ -20,7 +20,7 @@ mod record;
 
 pub(crate) use forms::{prefix_operator, simple_operator};
 
-use crate::borrow::Owned;
+use crate::borrow::{Owned, Taken};
 use crate::ir::*;
 use crate::layout::Layouts;
 use crate::liveness::{Deaths, Liveness};
@@ -187,7 +187,7 @@ pub(crate) struct Emitter<'s, 'p> {
     /// Owners whose memory is needed beyond the block in which they come into being.
     outliving: FxHashSet<Var>,
     /// Arrays in the frame of the function.
-    rooms_in_frame: FxHashSet<Local>,
+    in_frame: FxHashSet<Local>,
     /// Elements that have just been computed, by array and indices.
     forwards: FxHashMap<Var, (Vec<Exp>, Exp)>,
     /// Matrix products that were formed ahead of the loop that needs their elements, with the axes of the loop.
@@ -203,8 +203,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
     let program = shared.program;
     let function = &program.functions[number];
     let live = &shared.liveness[number];
-    let consumed = crate::borrow::consumed(function, live, shared.owned);
-    let outliving = crate::borrow::outliving(function, live, shared.owned);
+    let Taken { consumed, outliving } = crate::borrow::taken(function, live, shared.owned);
     let mut emitter = Emitter {
         shared,
         function: number,
@@ -230,7 +229,7 @@ pub(crate) fn emit_function<'p>(shared: &mut Shared<'p>, number: usize) -> Funct
         rows: FxHashMap::default(),
         consumed,
         outliving,
-        rooms_in_frame: FxHashSet::default(),
+        in_frame: FxHashSet::default(),
         forwards: FxHashMap::default(),
         products: FxHashMap::default(),
         sums: FxHashSet::default(),

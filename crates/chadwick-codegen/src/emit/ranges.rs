@@ -147,7 +147,7 @@ impl<'p> Emitter<'_, 'p> {
         }
     }
 
-    /// What remains of an index after division by a size, where that is known to be at most once too much, or too little: no division. Where it is
+    /// What remains of an index after division by a size, where that is known to be, but for a few turns, at most once too much, or too little: no division. Where it is
     /// a few places beside what is in range, only those divide.
     pub(super) fn wrapped(&mut self, op: PrimOp, args: &[Exp]) -> Option<Exp> {
         let (PrimOp::Binary(op @ (BinaryOp::Mod | BinaryOp::Rem), Prim::I64), [index, size]) = (op, args) else { return None };
