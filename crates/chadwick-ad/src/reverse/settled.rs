@@ -27,6 +27,9 @@ pub(super) struct Settled {
 /// The largest factor of a counter: sums of counters that loops can reach do not overflow then.
 const LARGEST_FACTOR: i64 = 1 << 16;
 
+/// All pairs of accesses are compared; where there are more, none is settled.
+const MOST_ACCESSES: usize = 256;
+
 /// A sum of multiples of variables and a constant.
 #[derive(Clone, Debug, PartialEq)]
 struct Sum<V = Var> {
@@ -117,7 +120,7 @@ impl Reverse<'_, '_> {
             }
             self.settled.names.extend(&names);
             let mut walk = Walk { names: names.into_iter().collect(), ..Walk::default() };
-            if walk.loop_body(parts).is_none() {
+            if walk.loop_body(parts).is_none() || walk.accesses.len() > MOST_ACCESSES {
                 continue;
             }
             for access in &walk.accesses {
