@@ -71,6 +71,12 @@ impl Report {
     }
 }
 
+/// The type whose precision bounds that of a derivative: the least precise among those of the argument and the results.
+fn precision(arg: &Value, results: &[Value]) -> Prim {
+    let prims = results.iter().map(Value::prim).filter(|prim| prim.is_float());
+    prims.chain([arg.prim()]).min_by_key(|prim| prim.bytes()).unwrap_or(arg.prim())
+}
+
 /// The constants for a type: τ, relative step, τ of differences, and how far the two steps may be apart.
 fn constants(prim: Prim) -> (f64, f64, f64, f64) {
     match prim {
@@ -112,18 +118,18 @@ pub fn check(function: &Function, args: &[Value], options: &Options) -> Result<R
     let mut report = Report { comparisons: Vec::new(), checked: 0, elements };
     for ((number, argument), name) in wrt.iter().enumerate().zip(&names) {
         let Some((arg, gradient)) = args.get(*argument).zip(gradients.get(number)) else { continue };
+        let (tau, usual_step, difference_tau, settled) = constants(precision(arg, &results));
+        let step = options.step.unwrap_or(usual_step);
         let mut checked = Vec::new();
         for position in (0..arg.len()).step_by(stride) {
             let reverse = gradient.elements().get(position).map_or(f64::NAN, scalar_to_f64);
             let tangents = forward_element(function, args, &wrt, number, position)?;
             let forward = dot(&cotangents, &tangents);
-            let step = options.step.unwrap_or(constants(arg.prim()).1);
             let wide = difference(function, args, &cotangents, (*argument, position), step);
             let narrow = difference(function, args, &cotangents, (*argument, position), step / 2.0);
             checked.push(Element { position, reverse, forward, differences: wide.zip(narrow) });
         }
         report.checked += checked.len();
-        let (tau, _, difference_tau, settled) = constants(arg.prim());
         let largest = checked.iter().map(|element| element.reverse.abs()).filter(|x| x.is_finite()).fold(1.0, f64::max);
         let forward = checked.iter().map(|element| (element.position, element.reverse, Some(element.forward)));
         let allowed = options.tolerance.unwrap_or(tau) * largest;

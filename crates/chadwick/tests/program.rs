@@ -215,6 +215,15 @@ fn gradcheck_skips_kinks_but_not_too_many() {
 }
 
 #[test]
+fn gradcheck_expects_no_more_than_the_results_are_precise() {
+    let program = program("entry f [n] (xs: [n]f64) : f32 = f32.sum (map (\\x -> f32.sin (f32.f64 x)) xs)");
+    let report = gradcheck::check(&program.function("f").unwrap(), &[vec![0.3, 1.1].into()], &gradcheck::Options::default());
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.agrees(), "{report:?}");
+    assert!(report.comparisons.iter().all(|one| one.allowed > 1e-6 && one.compared == 2));
+}
+
+#[test]
 fn functions_and_sums_are_no_data() {
     let program = program("type t = #some i32 | #none\nentry f (x: i32) : t = if x > 0 then #some x else #none");
     let result = program.function("f").unwrap().call(&[1.into()]);
