@@ -146,6 +146,9 @@ snapshots! {
     field_of_number: "def f = 1.x";
     index_empty: "def f a = a[]";
     index_with_coercion: "def f a = a[i :> t]";
+    slice_behind_space: "def f a = a [i + 1:]";
+    slice_behind_space_from_the_start: "def f a = a [:i]";
+    slice_behind_space_with_stride: "def f a = a [0:i:2]";
     range_without_end: "def f = 1..2";
     range_chained: "def f = 1..<2..<3";
     update_without_path: "def f a = a with = 1";

@@ -94,26 +94,31 @@ impl Checker<'_> {
                 }
             }
             other => {
-                let shown = self.show(&other);
-                self.report_no_function(Some(shown), function, index, total, span);
+                self.report_no_function(Some(&other), function, index, total, span);
                 None
             }
         }
     }
 
     /// What was applied to so many arguments is no function that could be applied to one more.
-    fn report_no_function(&mut self, ty: Option<String>, function: &Exp, index: usize, total: usize, span: Span) {
+    fn report_no_function(&mut self, ty: Option<&Type>, function: &Exp, index: usize, total: usize, span: Span) {
         let name = self.function_name(function);
         if index > 0 {
             self.error("E0251", span, format!("{name} takes {}, but is given {total}", arguments(index)));
             return;
         }
         let message = match (ty, &function.kind) {
-            (Some(ty), _) => format!("{name} has type {ty} and is not a function"),
+            (Some(ty), _) => format!("{name} has type {} and is not a function", self.show(ty)),
             (None, ExpKind::Var { .. }) => format!("{name} is not a function"),
             (None, _) => String::from("this is not a function"),
         };
-        self.error("E0250", function.span, message).hint = Some(String::from("is an operator or a comma missing?"));
+        let hint = match ty {
+            Some(Type::Array(..)) => {
+                "an index or a slice is written directly behind its array, without a space: `xs[i]`, `xs[i:j]`"
+            }
+            _ => "is an operator or a comma missing?",
+        };
+        self.error("E0250", function.span, message).hint = Some(String::from(hint));
     }
 
     fn fit_argument(&mut self, arg: Exp, from: &Type, function: &Exp, index: usize, checks: OnSizes) -> Exp {

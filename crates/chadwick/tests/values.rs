@@ -124,6 +124,10 @@ fn json_arguments_come_by_name_in_order_or_alone() {
     let wanted = vec![Value::from(vec![1.0, 2.5]), Value::from(3i64)];
     assert_eq!(json::parse_arguments(br#"{"n": 3, "x": [1, 2.5]}"#, &two), Ok(wanted.clone()));
     assert_eq!(json::parse_arguments(b"[[1, 2.5], 3]", &two), Ok(wanted));
+    let record = named(&[("p.x", Prim::F64, 0), ("p.q.n", Prim::I64, 0), ("y", Prim::F64, 0)]);
+    let wanted = vec![Value::from(1.0), Value::from(3i64), Value::from(2.0)];
+    assert_eq!(json::parse_arguments(br#"{"y": 2, "p": {"q": {"n": 3}, "x": 1}}"#, &record), Ok(wanted.clone()));
+    assert_eq!(json::parse_arguments(br#"{"p.x": 1, "y": 2, "p.q": {"n": 3}}"#, &record), Ok(wanted));
     let one = named(&[("x", Prim::F32, 1)]);
     assert_eq!(json::parse_arguments(b"[1, \"inf\"]", &one), Ok(vec![Value::from(vec![1.0f32, f32::INFINITY])]));
     assert_eq!(json::parse_arguments(b"[[1, 2]]", &one), Ok(vec![Value::from(vec![1.0f32, 2.0])]));
@@ -141,6 +145,7 @@ fn json_refusals_say_where() {
     assert_eq!(refusal(r#"{"x": [[1]], "n": 1.5}"#), "n: expected a value of type u8, found 1.5");
     assert_eq!(refusal(r#"{"x": [[1]]}"#), "there is no field `n`");
     assert_eq!(refusal(r#"{"x": [[1]], "n": 1, "m": 2}"#), "there is no parameter for the field `m`");
+    assert_eq!(refusal(r#"{"x": [[1]], "n": 1, "m": {"k": 2}}"#), "there is no parameter for the field `m.k`");
     assert_eq!(refusal("3"), "arguments are an object with a field per parameter, or an array");
     assert!(refusal(&"[".repeat(1_000_000)).contains("line 1, column 128"));
 }

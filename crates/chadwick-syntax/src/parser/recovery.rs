@@ -108,7 +108,20 @@ impl Parser<'_> {
                 let (front, back) = super::split_glued_operator(self.token_text(self.peek()))?;
                 Some(format!("if you meant `{front}` and then `{back}`, put a space between them: `{front} {back}`"))
             }
+            TokenKind::Colon | TokenKind::RightBracket | TokenKind::Literal(..) if self.behind_part_of_slice() => {
+                Some(String::from("a slice is written directly behind its array, without a space: `xs[i:j]`"))
+            }
             _ => None,
+        }
+    }
+
+    /// Behind the `:` of `[i:` where a type was looked for, or before the `:` of `[:j]`.
+    fn behind_part_of_slice(&self) -> bool {
+        let in_brackets = self.open_brackets[Bracket::Square as usize] > 0;
+        match self.position.checked_sub(1).and_then(|before| self.tokens.get(before)).map(|token| token.kind) {
+            Some(TokenKind::Colon) => in_brackets,
+            Some(TokenKind::LeftBracket) => self.at(TokenKind::Colon),
+            _ => false,
         }
     }
 

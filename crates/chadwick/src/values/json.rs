@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value as Json};
 const MOST_FREE_NODES: usize = 1 << 16;
 
 /// The arguments of a function, given as an object with a field per parameter, as an array of all arguments in order, or, for a single
-/// parameter, as the argument itself.
+/// parameter, as the argument itself. A record is an object within the object, or its fields are named `record.field`.
 pub fn parse_arguments(text: &[u8], parameters: &[(String, ValueType)]) -> Result<Vec<Value>, ValueError> {
     parse_arguments_within(text, parameters, usize::MAX)
 }
@@ -38,7 +38,8 @@ pub fn parse_arguments_within(
 
 fn read_arguments(text: &[u8], parameters: &[(String, ValueType)]) -> Result<Vec<Value>, ValueError> {
     match (parse(text)?, parameters) {
-        (Json::Object(mut fields), parameters) => {
+        (Json::Object(fields), parameters) => {
+            let mut fields = leaves(fields);
             let mut values = Vec::with_capacity(parameters.len());
             for (name, ty) in parameters {
                 let field = fields.remove(name).ok_or_else(|| ValueError::whole(format!("there is no field `{name}`")))?;
@@ -60,6 +61,18 @@ fn read_arguments(text: &[u8], parameters: &[(String, ValueType)]) -> Result<Vec
         }
         _ => Err(ValueError::whole("arguments are an object with a field per parameter, or an array")),
     }
+}
+
+/// The fields of an object; those of inner objects are named `outer.inner`. The parser bounds the depth.
+fn leaves(fields: Map<String, Json>) -> Map<String, Json> {
+    let mut found = Map::new();
+    for (name, json) in fields {
+        match json {
+            Json::Object(inner) => found.extend(leaves(inner).into_iter().map(|(field, leaf)| (format!("{name}.{field}"), leaf))),
+            leaf => drop(found.insert(name, leaf)),
+        }
+    }
+    found
 }
 
 /// A JSON document; errors have their line and column.

@@ -362,6 +362,9 @@ impl<'a> Reader<'a> {
         let word: String = word.chars().take(20).collect();
         match word.is_empty() {
             true => String::from("expected a value, found the end"),
+            false if word.starts_with('{') => {
+                format!("expected a value, found `{}`: the fields of a record are given one by one", word.escape_debug())
+            }
             false => format!("expected a value, found `{}`", word.escape_debug()),
         }
     }

@@ -1,0 +1,1 @@
+entry main (xs: []i32) = xs [1]
