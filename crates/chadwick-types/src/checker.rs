@@ -43,8 +43,8 @@ pub struct Checker<'a> {
     pub definitions: Vec<Rc<Definition>>,
     pub entries: Vec<VarId>,
     pub known_functions: FxHashMap<VarId, KnownFunction>,
-    /// Abstract types that may be looked through just now.
-    pub transparent: FxHashSet<NamedId>,
+    /// Abstract types from this one on may be looked through: they are made for the module that is matched with its type just now.
+    pub transparent_from: Option<NamedId>,
     /// Whether a value is compared with its spec in a module type just now.
     pub matching_spec: bool,
     /// Whether an expression is given a type just now: that says nothing about the parts of its sizes.
@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
             definitions: Vec::new(),
             entries: Vec::new(),
             known_functions: FxHashMap::default(),
-            transparent: FxHashSet::default(),
+            transparent_from: None,
             matching_spec: false,
             coercing: false,
             negated: FxHashSet::default(),

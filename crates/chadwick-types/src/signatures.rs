@@ -260,7 +260,9 @@ impl Checker<'_> {
 
     fn match_structure(&mut self, scope: &Scope, flat: &Flat, hiding: Hiding, span: Span) -> Option<Rc<Module>> {
         let mut result = Scope::default();
-        let first_abstracted = self.named.len();
+        // A module inside is matched where the types of those around it are abstract already.
+        let around = self.transparent_from;
+        self.transparent_from = around.or(Some(NamedId(self.named.len() as u32)));
         self.env.push(Rc::default());
         for spec in &flat.specs {
             match &spec.kind {
@@ -319,13 +321,7 @@ impl Checker<'_> {
                     let (wanted, hidden) = self.spec_scheme(params, ty);
                     match scope.terms.get(&name.name).cloned() {
                         Some(Term::Value(actual)) => {
-                            // Those of modules inside are seen through as well.
-                            let abstracted = first_abstracted as u32..self.named.len() as u32;
-                            self.transparent.extend(abstracted.clone().map(NamedId));
                             let entry = self.match_value(&name.name, &actual, wanted, &hidden, span);
-                            abstracted.for_each(|id| {
-                                self.transparent.remove(&NamedId(id));
-                            });
                             // Sizes in later specs may name it.
                             self.env.innermost().terms.insert(name.name.clone(), Term::Value(entry.clone()));
                             result.terms.insert(name.name.clone(), Term::Value(entry));
@@ -353,6 +349,7 @@ impl Checker<'_> {
             }
         }
         self.env.pop();
+        self.transparent_from = around;
         Some(Rc::new(Module::Structure(Rc::new(result))))
     }
 

@@ -5,7 +5,7 @@
 
 use crate::checker::Checker;
 use crate::tree::{CheckSet, Exp, ExpKind, Pattern, PatternKind, SizeCheck};
-use crate::ty::{OpaqueSize, Prim, Size, SizeVar, Type, TypeArg, VarId};
+use crate::ty::{Arrow, OpaqueSize, Prim, Size, SizeVar, Type, TypeArg, VarId};
 use crate::unify::{Mismatch, OnSizes, SizeState};
 use chadwick_source::{Name, Span};
 use rustc_hash::FxHashMap;
@@ -436,10 +436,11 @@ impl Checker<'_> {
 
     /// Replaces names that `hidden` says are out of scope: by what they are known to equal, else by fresh names, which are returned.
     pub fn hide_names(&mut self, ty: &Type, hidden: &dyn Fn(&Checker<'_>, VarId) -> bool) -> (Type, Vec<(VarId, Name)>) {
-        let mut fresh = Hiding { hidden, known: BTreeMap::new(), fresh: Vec::new() };
+        let mut hiding =
+            Hiding { hidden, bound: Vec::new(), known: BTreeMap::new(), fresh: Vec::new(), of_result: BTreeMap::new() };
         let ty = self.resolve(ty);
-        let ty = self.hide_in_type(&ty, &mut fresh);
-        (ty, fresh.fresh)
+        let ty = self.hide_in_type(&ty, &mut hiding);
+        (ty, hiding.fresh)
     }
 
     fn hide_in_type(&mut self, ty: &Type, hiding: &mut Hiding<'_>) -> Type {
@@ -470,29 +471,45 @@ impl Checker<'_> {
             Type::Arrow(arrow) => {
                 let mut arrow = (**arrow).clone();
                 arrow.from = self.hide_in_type(&arrow.from, hiding);
-                arrow.to.ty = self.hide_in_type(&arrow.to.ty, hiding);
+                self.hide_in_result(&mut arrow, hiding);
                 Type::Arrow(Rc::new(arrow))
             }
             other => other.clone(),
         }
     }
 
+    /// What a function type binds is in scope in its result.
+    fn hide_in_result(&mut self, arrow: &mut Arrow, hiding: &mut Hiding<'_>) {
+        let outside = hiding.bound.len();
+        hiding.bound.extend(arrow.param.iter().chain(&arrow.to.exists));
+        let of_result = std::mem::take(&mut hiding.of_result);
+        arrow.to.ty = self.hide_in_type(&arrow.to.ty, hiding);
+        let fresh = std::mem::replace(&mut hiding.of_result, of_result);
+        arrow.to.exists.extend(fresh.into_values().map(|(id, _)| id));
+        hiding.bound.truncate(outside);
+    }
+
     fn hide_in_size(&mut self, size: &Size, hiding: &mut Hiding<'_>) -> Size {
         let size = self.expand_hidden(size, hiding.hidden);
         let mut names = Vec::new();
         collect_names(&size, &mut names);
-        if !names.iter().any(|name| (hiding.hidden)(self, *name)) {
+        let bound = names.iter().any(|name| hiding.bound.contains(name));
+        if !names.iter().any(|name| (hiding.hidden)(self, *name) && !hiding.bound.contains(name)) {
             return size;
         }
+        // A size that depends on what a function binds differs from call to call.
+        let known = if bound { &mut hiding.of_result } else { &mut hiding.known };
         let key = key_of(&self.polynomial(&size));
-        if let Some((id, name)) = hiding.known.get(&key) {
+        if let Some((id, name)) = known.get(&key) {
             return Size::Name(*id, name.clone());
         }
         let name = Name::from(format!("{size}"));
         let name = if name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'') { name } else { Name::from("k") };
         let id = self.fresh_var(name.clone());
-        hiding.known.insert(key, (id, name.clone()));
-        hiding.fresh.push((id, name.clone()));
+        known.insert(key, (id, name.clone()));
+        if !bound {
+            hiding.fresh.push((id, name.clone()));
+        }
         Size::Name(id, name)
     }
 
@@ -642,8 +659,13 @@ fn key_of(polynomial: &Polynomial) -> String {
 
 struct Hiding<'a> {
     hidden: &'a dyn Fn(&Checker<'_>, VarId) -> bool,
+    /// What the function types around the place bind.
+    bound: Vec<VarId>,
+    /// Names for sizes, by what the sizes were; `fresh` in the order in which they were made.
     known: BTreeMap<String, (VarId, Name)>,
     fresh: Vec<(VarId, Name)>,
+    /// Names for sizes that depend on what the innermost function type binds.
+    of_result: BTreeMap<String, (VarId, Name)>,
 }
 
 /// Functions whose applications count as sizes.

@@ -261,7 +261,7 @@ impl Checker<'_> {
                 })
             }
             // An abstract type is what it stands for while a module is matched with its own type.
-            (Type::Named(id, _, args), other) | (other, Type::Named(id, _, args)) if self.transparent.contains(id) => {
+            (Type::Named(id, _, args), other) | (other, Type::Named(id, _, args)) if self.is_transparent(*id) => {
                 let left = self.representation(*id, args);
                 self.unify(&left, other, on_sizes, span)
             }
@@ -501,6 +501,10 @@ impl Checker<'_> {
             }
         }
         subst
+    }
+
+    fn is_transparent(&self, id: NamedId) -> bool {
+        self.transparent_from.is_some_and(|first| first <= id) && matches!(self.named[id.0 as usize].body, NamedBody::Abstract(_))
     }
 
     /// What an abstract type stands for.
