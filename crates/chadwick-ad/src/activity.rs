@@ -6,7 +6,6 @@
 //! Calls through unknown closures are followed only where they are made; the interpreter checks captures again when it runs.
 
 use crate::flow::{Flows, Graph, uses_rule};
-use chadwick_core::prim::Derivative;
 use chadwick_core::visit::lambda_free_variables;
 use chadwick_core::{Atom, Block, Custom, Differentiate, FunctionId, Op, PrimOp, Program, Statement, Var};
 use chadwick_source::{Diagnostic, Span};
@@ -32,6 +31,20 @@ fn collect_roots<'p>(block: &'p Block, roots: &mut Vec<&'p Differentiate>) {
         }
         for scope in statement.op.scopes() {
             collect_roots(scope.block, roots);
+        }
+    }
+}
+
+/// The integers in a block that are made of active floats.
+fn collect_conversions(block: &Block, active: &FxHashSet<Var>, found: &mut Vec<Var>) {
+    for statement in &block.statements {
+        match (&statement.op, statement.binders.first()) {
+            (Op::Prim(PrimOp::Convert { from, to }, args), Some(binder))
+                if from.is_float() && to.is_integer() && args.iter().any(|atom| is_in(atom, active)) =>
+            {
+                found.push(binder.var);
+            }
+            (op, _) => op.scopes().iter().for_each(|scope| collect_conversions(scope.block, active, found)),
         }
     }
 }
@@ -78,45 +91,30 @@ impl Check<'_> {
                     waiting.push((Some(call.function), known.clone()));
                 }
             }
-            self.block(body, &active, &mut FxHashSet::default(), reverse);
+            let mut conversions = Vec::new();
+            collect_conversions(body, &active, &mut conversions);
+            let through = self.flows.reach(graph, conversions, reverse);
+            self.block(body, &active, &through, reverse);
         }
     }
 
-    /// `through` are variables whose value came through a conversion to an integer.
-    fn block(&mut self, block: &Block, active: &FxHashSet<Var>, through: &mut FxHashSet<Var>, reverse: bool) {
+    /// `through` are the variables that depend on a conversion to an integer.
+    fn block(&mut self, block: &Block, active: &FxHashSet<Var>, through: &FxHashSet<Var>, reverse: bool) {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
             for statement in &block.statements {
                 match &statement.op {
-                    Op::Prim(op, args) => self.prim(*op, args, statement, active, through),
+                    Op::Prim(PrimOp::Convert { from, to }, args) if from.is_integer() && to.is_float() => {
+                        if args.iter().any(|atom| is_in(atom, through)) && self.reported.insert(statement.span) {
+                            let message = "a derivative flows from float to integer and back here";
+                            let hint = "on its way it is an integer and loses its fraction; use `floor`, `ceil` or `round` for a zero derivative";
+                            self.diagnostics.push(Diagnostic::warning("W0301", statement.span, message).hint(hint));
+                        }
+                    }
                     Op::Custom(custom) if uses_rule(custom, reverse) => self.custom(custom, statement, active),
                     op => op.scopes().iter().for_each(|scope| self.block(scope.block, active, through, reverse)),
                 }
             }
         });
-    }
-
-    fn prim(&mut self, op: PrimOp, args: &[Atom], statement: &Statement, active: &FxHashSet<Var>, through: &mut FxHashSet<Var>) {
-        let flows = op.derivatives();
-        let is_active = args.iter().zip(&flows).any(|(atom, flow)| is_in(atom, active) && *flow != Derivative::Zero);
-        let (true, Some(binder)) = (is_active, statement.binders.first()) else { return };
-        let came_through = args.iter().any(|atom| is_in(atom, through));
-        match op {
-            PrimOp::Convert { from, to } if from.is_float() && to.is_integer() => {
-                through.insert(binder.var);
-            }
-            PrimOp::Convert { from, to } if from.is_integer() && to.is_float() => {
-                if came_through && self.reported.insert(statement.span) {
-                    let message = "a derivative flows from float to integer and back here";
-                    let hint = "on its way it is an integer and loses its fraction; use `floor`, `ceil` or `round` for a zero derivative";
-                    self.diagnostics.push(Diagnostic::warning("W0301", statement.span, message).hint(hint));
-                }
-            }
-            _ => {
-                if came_through && op.result().is_integer() {
-                    through.insert(binder.var);
-                }
-            }
-        }
     }
 
     fn custom(&mut self, custom: &Custom, statement: &Statement, active: &FxHashSet<Var>) {

@@ -251,6 +251,7 @@ fn gradcheck_says_where_differences_tell_nothing() {
     let skipped = run(&["gradcheck", &waves, "f", "0.3"]);
     assert_eq!(skipped.code, Some(1), "{}{}", skipped.stdout, skipped.stderr);
     assert!(skipped.stdout.contains("1/1      TOO MANY SKIPPED"), "{}", skipped.stdout);
+    assert!(skipped.stdout.contains("try another --step"), "{}", skipped.stdout);
     let nothing = run(&["gradcheck", &waves, "g", "empty([0]f64)"]);
     assert_eq!((nothing.code, nothing.stdout.matches("nothing to compare").count()), (Some(0), 2), "{}", nothing.stdout);
 }
@@ -674,7 +675,9 @@ entry tape (n: i64) = vjp (\\x -> loop y = x for _i < n do y * 1.0000001) 1.0f64
     for backend in ["interp", "native"] {
         let run = |arguments: &[&str]| run(&[&["run", &file, "--backend", backend], arguments].concat());
         run(&["spin", "0", "--timeout", "0.3"]).fails_with("time limit exceeded");
-        run(&["deep", "0", "--max-memory", "50M"]).fails_with("memory limit exceeded");
+        let deep = run(&["deep", "0", "--max-memory", "50M"]);
+        deep.fails_with("memory limit exceeded");
+        deep.fails_with("hint: the recursion is deep");
         run(&["wide", "1000"]).prints("500500i64\n");
         run(&["rows", "10000", "--max-memory", "50M"]).fails_with("memory limit exceeded");
     }

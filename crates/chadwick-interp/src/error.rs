@@ -35,6 +35,11 @@ pub struct RuntimeError {
     pub trace: Vec<Call>,
 }
 
+impl RuntimeError {
+    /// How many calls a trace names.
+    pub const LONGEST_TRACE: usize = 32;
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub function: Name,

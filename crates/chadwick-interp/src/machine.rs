@@ -11,7 +11,7 @@ pub(crate) use arrays::selections_of;
 use crate::code::{Code, List, Operand};
 use crate::compile::compile_function;
 use crate::derivative::Tape;
-use crate::error::{Call, ErrorKind, Failure, Outcome, fail, malformed, memory_exceeded};
+use crate::error::{Call, ErrorKind, Failure, Outcome, RuntimeError, fail, malformed, memory_exceeded};
 use crate::log::OpenLog;
 use crate::memory;
 use crate::value::Value;
@@ -98,8 +98,6 @@ struct Frame {
 
 /// Instructions that jump back or call, between two looks at the clock.
 const TICKS_PER_CHECK: u32 = 4096;
-
-const TRACE_LENGTH: usize = 32;
 
 impl Machine {
     pub fn new(program: Rc<Program>, limits: Limits) -> Self {
@@ -279,7 +277,7 @@ impl Machine {
             None => (open.last().map(place).unwrap_or_default(), Vec::new()),
         };
         let calls = open.iter().rev().flat_map(|frame| self.program.open_calls(&frame.code.name, place(frame)));
-        let room = TRACE_LENGTH.saturating_sub(trace.1.len());
+        let room = RuntimeError::LONGEST_TRACE.saturating_sub(trace.1.len());
         trace.1.extend(calls.take(room).map(|(function, span)| Call { function, span }));
         failure.place = Some(Box::new(trace));
     }

@@ -5,9 +5,6 @@ use chadwick_codegen::{MessageText, Site, SiteKind};
 use chadwick_interp::{Call, ErrorKind, RuntimeError, Shape};
 use chadwick_source::Span;
 
-/// How many calls an error names.
-const TRACE_LENGTH: usize = 32;
-
 /// What `cw_error` holds.
 pub struct Failure<'a> {
     pub code: i32,
@@ -21,7 +18,7 @@ pub fn explain(failure: &Failure<'_>, program: &chadwick_core::Program, sites: &
     let (kind, message) = message(failure, places.first().copied(), program);
     let span = places.first().map_or_else(Span::default, |site| site.span);
     let calls = places.iter().flat_map(|site| program.open_calls(&site.function, site.span));
-    let trace = calls.take(TRACE_LENGTH).map(|(function, span)| Call { function, span }).collect();
+    let trace = calls.take(RuntimeError::LONGEST_TRACE).map(|(function, span)| Call { function, span }).collect();
     RuntimeError { kind, message, span, trace }
 }
 

@@ -143,6 +143,9 @@ impl Checker<'_> {
         if name == "-" && index == 0 && matches!(self.shallow(&arg.ty), Type::Arrow(_)) {
             return Some(String::from("`f -x` is a difference; a negative argument is written `f (-x)`"));
         }
+        if let Some(hint) = self.hint_on_own_name(*id) {
+            return Some(hint);
+        }
         let prim = self.defaulted.get(id)?.name();
         let ty = self.show(&arg.ty);
         Some(format!(

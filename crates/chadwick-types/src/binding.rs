@@ -103,7 +103,9 @@ impl Checker<'_> {
             self.depth = outer_depth;
             self.locals.undo_to(inner);
         }
+        let defined_around = self.being_defined.len();
         if recursive {
+            self.being_defined.extend(heads.iter().map(|head| head.id));
             for head in &heads {
                 let scheme = Scheme { types: Vec::new(), sizes: head.sizes.clone(), ty: head.ty.clone() };
                 self.bind_local(&head.source.name.name, head.id, scheme);
@@ -146,6 +148,10 @@ impl Checker<'_> {
             heads.into_iter().zip(bodies).map(|(head, (body, result))| self.finish(head, body, &result)).collect();
         // What is left are equations of sizes that have names now.
         self.retry_deferred(top);
+        if recursive && !self.sources.prelude.contains(&self.file) {
+            self.warn_of_endless(&definitions);
+        }
+        self.being_defined.truncate(defined_around);
         definitions
     }
 

@@ -45,6 +45,8 @@ pub struct Checker<'a> {
     pub known_functions: FxHashMap<VarId, KnownFunction>,
     /// Abstract types from this one on may be looked through: they are made for the module that is matched with its type just now.
     pub transparent_from: Option<NamedId>,
+    /// The recursive functions whose definitions are being checked.
+    pub being_defined: Vec<VarId>,
     /// Whether a value is compared with its spec in a module type just now.
     pub matching_spec: bool,
     /// Whether an expression is given a type just now: that says nothing about the parts of its sizes.
@@ -109,6 +111,7 @@ impl<'a> Checker<'a> {
             entries: Vec::new(),
             known_functions: FxHashMap::default(),
             transparent_from: None,
+            being_defined: Vec::new(),
             matching_spec: false,
             coercing: false,
             negated: FxHashSet::default(),

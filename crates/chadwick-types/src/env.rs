@@ -4,6 +4,7 @@ use crate::ty::{ParamId, Scheme, Type, VarId};
 use chadwick_source::Name;
 use chadwick_syntax::ast;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// The names that a module or file defines. Values and modules share one name space.
@@ -52,6 +53,8 @@ pub struct Functor {
     pub signature: Option<ast::ModuleTypeExp>,
     pub body: FunctorBody,
     pub env: Env,
+    /// Whether its body has errors whatever the parameter is: they are not said again for each application.
+    pub is_wrong: Cell<bool>,
 }
 
 pub enum FunctorBody {

@@ -6,6 +6,7 @@ mod apply;
 mod binding;
 mod bound;
 mod checker;
+mod endless;
 mod entries;
 mod env;
 mod exhaustive;

@@ -9,8 +9,9 @@ use crate::tree::{Definition, DefinitionBody, NamedBody, NamedParam, NamedType};
 use crate::ty::{Size, Type, TypeArg};
 use crate::type_exp::Anonymous;
 use crate::unify::{Constraint, PrimSet};
-use chadwick_source::{FileId, Name, Span};
+use chadwick_source::{Diagnostic, FileId, Name, Span};
 use chadwick_syntax::ast::{self, DeclarationKind, ModuleExpKind, ModuleTypeExpKind};
+use std::cell::Cell;
 use std::rc::Rc;
 
 impl Checker<'_> {
@@ -243,7 +244,8 @@ impl Checker<'_> {
     fn module_binding(&mut self, binding: &ast::ModuleBinding, next: usize) -> Option<Rc<Module>> {
         if let Some(param) = binding.params.get(next) {
             let body = FunctorBody::More(Box::new((binding.clone(), next + 1)));
-            let functor = Functor { param: param.clone(), signature: None, body, env: self.env.clone() };
+            let functor =
+                Functor { param: param.clone(), signature: None, body, env: self.env.clone(), is_wrong: Cell::default() };
             let functor = Rc::new(Module::Functor(Box::new(functor)));
             if next == 0 {
                 self.check_functor(&functor);
@@ -276,6 +278,7 @@ impl Checker<'_> {
                     signature: signature.as_deref().cloned(),
                     body: FunctorBody::Expression((**body).clone()),
                     env: self.env.clone(),
+                    is_wrong: Cell::default(),
                 };
                 let functor = Rc::new(Module::Functor(Box::new(functor)));
                 self.check_functor(&functor);
@@ -332,6 +335,7 @@ impl Checker<'_> {
         scope.terms.insert(functor.param.name.name.clone(), Term::Module(arg));
         self.env.push(Rc::new(scope));
         let frames = std::mem::take(&mut self.local_frames);
+        let said = self.diagnostics.len();
         let module = match &functor.body {
             FunctorBody::Expression(body) => self.module_exp(body).and_then(|module| match &functor.signature {
                 Some(signature) => self.ascribe(&module, signature, body.span),
@@ -339,6 +343,12 @@ impl Checker<'_> {
             }),
             FunctorBody::More(rest) => self.module_binding(&rest.0, rest.1),
         };
+        if functor.is_wrong.get() {
+            self.diagnostics.truncate(said);
+            if let Some(Module::Functor(result)) = module.as_deref() {
+                result.is_wrong.set(true);
+            }
+        }
         self.local_frames = frames;
         self.env.pop();
         self.module_depth -= 1;
@@ -352,6 +362,7 @@ impl Checker<'_> {
         }
         let Module::Functor(functor) = &**module else { return };
         let definitions = self.definitions.len();
+        let said = self.diagnostics.len();
         let outer = std::mem::replace(&mut self.env, functor.env.clone());
         if let Some(arg) = self.pretend(&functor.param.signature)
             && let Some(result) = self.functor_body(functor, arg)
@@ -361,6 +372,7 @@ impl Checker<'_> {
         }
         self.env = outer;
         self.definitions.truncate(definitions);
+        functor.is_wrong.set(self.diagnostics[said..].iter().any(Diagnostic::is_error));
     }
 
     fn open_module(&mut self, module: &Rc<Module>, span: Span) {

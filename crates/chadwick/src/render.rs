@@ -9,7 +9,7 @@
 //!    = hint: did you mean `x`?
 //! ```
 
-use chadwick_interp::RuntimeError;
+use chadwick_interp::{ErrorKind, RuntimeError};
 use chadwick_source::{Diagnostic, Label, Severity, SourceFile, SourceMap, Span};
 use std::fmt::Write;
 
@@ -89,6 +89,13 @@ pub fn runtime_error(error: &RuntimeError, map: &SourceMap, style: Style) -> Str
     if lines.len() > CALLS_SHOWN {
         let more: usize = lines[CALLS_SHOWN..].iter().map(|(_, count)| count).sum();
         let _ = writeln!(out, "   {} and {more} more calls", style.paint(BLUE, "="));
+    }
+    if error.trace.len() == RuntimeError::LONGEST_TRACE {
+        let _ = writeln!(out, "   {} and the calls around these", style.paint(BLUE, "="));
+        if matches!(error.kind, ErrorKind::MemoryLimit | ErrorKind::DepthLimit) {
+            let hint = "the recursion is deep: does it come to an end, whatever the arguments are?";
+            let _ = writeln!(out, "   {} {} {hint}", style.paint(BLUE, "="), style.paint(GREEN, "hint:"));
+        }
     }
     out
 }

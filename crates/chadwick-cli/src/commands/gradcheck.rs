@@ -58,9 +58,13 @@ fn verdict(comparison: &Comparison) -> &'static str {
     match (comparison.agrees, comparison.compared) {
         (true, 0) => "nothing to compare",
         (true, _) => "agrees",
-        (false, _) if comparison.worst <= comparison.allowed => "TOO MANY SKIPPED",
+        (false, _) if skips_too_many(comparison) => "TOO MANY SKIPPED",
         (false, _) => "DISAGREES",
     }
+}
+
+fn skips_too_many(comparison: &Comparison) -> bool {
+    !comparison.agrees && comparison.worst <= comparison.allowed
 }
 
 fn print_table(report: &Report) {
@@ -90,6 +94,11 @@ fn print_table(report: &Report) {
             Some(comparison) if !comparison.agrees => paint.bad(line),
             _ => line.to_owned(),
         });
+    }
+    if report.comparisons.iter().any(skips_too_many) {
+        output::line(
+            "skipped: finite differences with the step and with half of it disagree, at a kink, say; try another --step",
+        );
     }
     if report.checked < report.elements {
         output::line(&format!("{} of {} elements checked", report.checked, report.elements));
