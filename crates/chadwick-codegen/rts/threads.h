@@ -147,6 +147,12 @@ static inline int32_t cw_lane_chunks(int32_t chunks, int64_t length) {
   return chunks <= most ? chunks : (int32_t)cw_even_chunks(most);
 }
 
+/* Where a chunk of such a loop begins or ends, so that only the last one has iterations that go alone or in small groups. */
+static inline int64_t cw_lane_start(int64_t start, int64_t length) {
+  int64_t group = length >= 96 ? 16 : 8;
+  return cw_least((start + group - 1) & -group, length);
+}
+
 /* The same for a loop in vectors, which takes a tenth of the time: of a short one more than two chunks would take less time than it takes to hand them over. */
 static inline int32_t cw_vector_chunks(int32_t chunks) { return chunks < 8 && chunks > 2 ? 2 : chunks; }
 

@@ -76,7 +76,8 @@ impl Printer<'_> {
             let (elem, name) = (elem_name(*elem, self.layouts), self.name(*data));
             let _ = writeln!(fields, "  {elem} *own_{name};\n  int64_t count_{name};");
         }
-        let structure = format!("struct {name} {{\n  char unused;\n{fields}}};\n\n");
+        let first = if matches!(parallel.mark, Mark::Lanes(..)) { "int64_t length" } else { "char unused" };
+        let structure = format!("struct {name} {{\n  {first};\n{fields}}};\n\n");
         let parameters = "void *data, int32_t chunk, int64_t from, int64_t to";
         let around = self.begin_function(structure, &format!("{name}_chunk"), parameters);
         self.line(&format!("struct {name} *loop = data;"));
@@ -98,6 +99,10 @@ impl Printer<'_> {
             let (declared, name) = (self.declare(*total), self.name(*total));
             let neutral = super::constant(combine.neutral(self.scalar_type(*total)));
             self.line(&format!("{declared} = chunk == 0 ? loop->{name} : {neutral};"));
+        }
+        if let Mark::Lanes(..) = parallel.mark {
+            self.line("from = cw_lane_start(from, loop->length);");
+            self.line("to = cw_lane_start(to, loop->length);");
         }
         self.independent_loop(parallel.index, "from", "to", &parallel.body, &parallel.mark);
         for (_, total) in &parallel.totals {
@@ -155,6 +160,10 @@ impl Printer<'_> {
     /// What the chunks of a loop read.
     pub(super) fn describe_loop(&mut self, name: &str, parallel: &Parallel) {
         self.line(&format!("struct {name} loop;"));
+        if let Mark::Lanes(..) = parallel.mark {
+            let bound = self.exp(&parallel.bound);
+            self.line(&format!("loop.length = {bound};"));
+        }
         for local in parallel.captured.iter().chain(parallel.totals.iter().map(|(_, total)| total)) {
             let name = self.name(*local);
             self.line(&format!("loop.{name} = {name};"));
