@@ -27,8 +27,11 @@ impl Lowerer<'_> {
                     let value = match size {
                         Size::Name(other, _) => match env.vars.get(other) {
                             Some(Binding::Value(value)) => value.clone(),
-                            _ if self.definitions.contains_key(other) => continue,
-                            _ => return UNKNOWN,
+                            _ if other == id && self.definitions.contains_key(other) => continue,
+                            _ => match self.definitions.get(other).cloned() {
+                                Some(definition) => self.call_definition(&definition, Vec::new(), Vec::new(), Vec::new(), span),
+                                None => return UNKNOWN,
+                            },
                         },
                         size => Value::Atoms(vec![self.size(size, env, span)]),
                     };
@@ -217,6 +220,17 @@ impl Lowerer<'_> {
     /// Emits the comparisons that the checker left to the run.
     pub fn checks(&mut self, set: &CheckSet, env: &Env) {
         for check in &set.checks {
+            if let Some((param, name)) = &check.param
+                && !env.vars.contains_key(param)
+                && !self.definitions.contains_key(param)
+            {
+                let (expected, found) = (show(&check.expected), show(&check.actual));
+                let message = format!(
+                    "expected {expected}, found {found}: this depends on the {name} of each call, so nothing can check it here"
+                );
+                self.error("E0202", check.span, message, "promise the size inside the function: `e :> [n]t`");
+                continue;
+            }
             let expected = self.size(&check.expected, env, check.span);
             let actual = self.size(&check.actual, env, check.span);
             let (mut wanted, mut found) = (show(&check.expected), show(&check.actual));

@@ -6,7 +6,7 @@ use crate::exp::{error_exp, names_in_type, open};
 use crate::sizes::KnownFunction;
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind};
-use crate::ty::{Arrow, Scheme, Size, Type, VarId};
+use crate::ty::{Arrow, Prim, Scheme, Size, Type, VarId};
 use crate::unify::{OnSizes, arguments};
 use crate::zonk::has_unknown;
 use chadwick_source::{Name, Span};
@@ -30,6 +30,7 @@ impl Checker<'_> {
         let mut typed: Vec<Option<Exp>> = Vec::new();
         let mut waiting: Vec<(usize, &ast::Exp, Type)> = Vec::new();
         let mut opened: Vec<(VarId, Name)> = Vec::new();
+        let mut hiding: Vec<(Arrow, Arrow, Type, Span)> = Vec::new();
         let total = args.len();
         for (index, arg) in args.into_iter().enumerate() {
             let Some(arrow) = self.as_arrow(&ty, &function, index, total, span) else {
@@ -49,11 +50,24 @@ impl Checker<'_> {
                 Argument::Source(source) => self.exp(source, Some(&arrow.from)),
                 Argument::Done(exp) => exp,
             };
+            self.met_later = Some(Vec::new());
             let arg = self.fit_argument(arg, &arrow.from, &function, index, checks);
+            let met_later = self.met_later.take().unwrap_or_default();
+            hiding.extend(met_later.into_iter().map(|(left, right)| (left, right, arg.ty.clone(), arg.span)));
             let to = self.open_return(&arrow, &mut opened);
             let (arg, to) = self.substitute_argument(&arrow, arg, to);
             ty = to;
             typed.push(Some(arg));
+        }
+        // Other arguments may have decided the sizes that are expected of a function.
+        for (left, right, ty, span) in hiding {
+            if let Err(mismatch) = self.meet_hidden_sizes(&left, &right) {
+                self.report_mismatch(&mismatch, span);
+                let label = format!("this has type {}", self.show(&ty));
+                if let Some(last) = self.diagnostics.last_mut() {
+                    last.primary.text = label;
+                }
+            }
         }
         for (index, source, from) in waiting {
             let arg = self.exp(source, Some(&from));
@@ -182,7 +196,9 @@ impl Checker<'_> {
         if !used.contains(&param) {
             return (arg, to);
         }
-        if let Some(size) = self.size_term(&arg) {
+        // What is no i64 may be part of a size by a function of it: then it is a variable there.
+        let is_i64 = matches!(self.shallow(&arg.ty), Type::Prim(Prim::I64));
+        if let Some(size) = self.size_term(&arg).filter(|size| is_i64 || matches!(size, Size::Name(..))) {
             return (arg, Subst::size(param, size).ty(&to));
         }
         let text = self.map.text(arg.span);

@@ -3,7 +3,7 @@
 use crate::env::{Env, Locals, Scope, Term, ValueEntry};
 use crate::sizes::{Deferred, KnownFunction};
 use crate::tree::{Definition, NamedType, SizeCheck};
-use crate::ty::{NamedId, ParamId, Prim, Scheme, Size, Type, TypeVar, VarId};
+use crate::ty::{Arrow, NamedId, ParamId, Prim, Scheme, Size, Type, TypeVar, VarId};
 use crate::unify::{Constraint, Mismatch, OnSizes, SizeState, TypeState};
 use chadwick_source::{Diagnostic, FileId, Name, SourceMap, Span};
 use chadwick_syntax::ast;
@@ -49,6 +49,13 @@ pub struct Checker<'a> {
     pub being_defined: Vec<VarId>,
     /// Whether a value is compared with its spec in a module type just now.
     pub matching_spec: bool,
+    /// Pairs of function types whose hidden sizes are compared when more is known, while an argument is compared with its parameter.
+    pub met_later: Option<Vec<(Arrow, Arrow)>>,
+    /// Parameters of function types that were compared with others.
+    pub arrow_params: FxHashSet<VarId>,
+    /// Whether the types of branches are compared just now, and whether in the result of a function.
+    pub comparing_branches: bool,
+    pub in_result_of_branch: bool,
     /// Whether an expression is given a type just now: that says nothing about the parts of its sizes.
     pub coercing: bool,
     /// Where literals stand that are negated: the lowest integer of a type is the negative of one that the type does not have.
@@ -112,6 +119,10 @@ impl<'a> Checker<'a> {
             known_functions: FxHashMap::default(),
             transparent_from: None,
             being_defined: Vec::new(),
+            met_later: None,
+            arrow_params: FxHashSet::default(),
+            comparing_branches: false,
+            in_result_of_branch: false,
             matching_spec: false,
             coercing: false,
             negated: FxHashSet::default(),

@@ -5,6 +5,7 @@ use crate::checker::Checker;
 use crate::env::{Module, Term, ValueEntry, closest};
 use crate::hidden_sizes::read_sizes;
 use crate::pattern::Bindings;
+use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind, Index, Lambda, Pattern, PatternKind};
 use crate::ty::{Arrow, Prim, Return, Size, Type, VarId};
 use crate::type_exp::Anonymous;
@@ -117,7 +118,7 @@ impl Checker<'_> {
                 let then = self.block(|checker| checker.exp(then, hint));
                 let then_type = then.ty.clone();
                 let otherwise = self.block(|checker| checker.exp(otherwise, hint.or(Some(&then_type))));
-                if !self.expect(&then.ty, &otherwise.ty, OnSizes::Ignore, otherwise.span, "the branches of `if` differ in type") {
+                if !self.expect_branch(&then.ty, &otherwise, "the branches of `if` differ in type") {
                     return error_exp(span);
                 }
                 let (ty, opened) = self.join(&[then.ty.clone(), otherwise.ty.clone()]);
@@ -573,7 +574,7 @@ impl Checker<'_> {
             opened.extend(fresh);
             joined = Some(match joined {
                 None => branch,
-                Some(so_far) => self.join_two(&so_far, &branch, &mut opened),
+                Some(so_far) => self.join_two(&so_far, &branch, false, &mut opened),
             });
         }
         let ty = joined.unwrap_or(Type::Error);
@@ -583,14 +584,18 @@ impl Checker<'_> {
         (ty, opened)
     }
 
-    fn join_two(&mut self, left: &Type, right: &Type, opened: &mut Vec<(VarId, Name)>) -> Type {
+    /// In the result of a function, a size that is not decided may be tied to a parameter: it is another one than any that differs.
+    pub fn join_two(&mut self, left: &Type, right: &Type, in_result: bool, opened: &mut Vec<(VarId, Name)>) -> Type {
         match (self.shallow(left), self.shallow(right)) {
             (Type::Array(left_size, left), Type::Array(right_size, right)) => {
+                let is_open = |checker: &Self, size: &Size| {
+                    !in_result && matches!(checker.resolve_size(size), Size::Unknown | Size::Var(_))
+                };
                 let size = if self.same_size(&left_size, &right_size) {
                     left_size
-                } else if matches!(self.resolve_size(&left_size), Size::Unknown | Size::Var(_)) {
+                } else if is_open(self, &left_size) {
                     right_size
-                } else if matches!(self.resolve_size(&right_size), Size::Unknown | Size::Var(_)) {
+                } else if is_open(self, &right_size) {
                     left_size
                 } else {
                     let name = Name::from("k");
@@ -598,29 +603,63 @@ impl Checker<'_> {
                     opened.push((id, name.clone()));
                     Size::Name(id, name)
                 };
-                Type::array(size, self.join_two(&left, &right, opened))
+                Type::array(size, self.join_two(&left, &right, in_result, opened))
             }
             (Type::Record(left), Type::Record(right)) if left.len() == right.len() => Type::Record(
                 left.iter()
                     .zip(right.iter())
-                    .map(|(left, right)| (left.0.clone(), self.join_two(&left.1, &right.1, opened)))
+                    .map(|(left, right)| (left.0.clone(), self.join_two(&left.1, &right.1, in_result, opened)))
                     .collect(),
             ),
             (Type::Sum(left), Type::Sum(right)) if left.len() == right.len() => Type::Sum(
                 left.iter()
                     .zip(right.iter())
                     .map(|(left, right)| {
-                        let payload =
-                            left.1.iter().zip(&right.1).map(|(left, right)| self.join_two(left, right, opened)).collect();
+                        let payload = left
+                            .1
+                            .iter()
+                            .zip(&right.1)
+                            .map(|(left, right)| self.join_two(left, right, in_result, opened))
+                            .collect();
                         (left.0.clone(), payload)
                     })
                     .collect(),
             ),
+            (Type::Arrow(left), Type::Arrow(right)) => self.join_arrows(&left, &right),
             (Type::Error, other) => other,
             (left @ Type::Hidden(..), _) => left,
             (_, right @ Type::Hidden(..)) => right,
             (left, _) => left,
         }
+    }
+
+    /// A function that may be either. Sizes in which the results differ are the result's own.
+    fn join_arrows(&mut self, left: &Arrow, right: &Arrow) -> Type {
+        let mut right_to = right.to.ty.clone();
+        if let (Some(left_param), Some(right_param)) = (left.param, right.param) {
+            let name = left.param_name.clone().unwrap_or_default();
+            right_to = Subst::size(right_param, Size::Name(left_param, name)).ty(&right_to);
+        }
+        let mut own = Vec::new();
+        let ty = self.join_two(&left.to.ty, &right_to, true, &mut own);
+        let mut exists: Vec<VarId> = left.to.exists.iter().chain(&right.to.exists).copied().collect();
+        exists.extend(own.into_iter().map(|(id, _)| id));
+        let mut used = Vec::new();
+        names_in_type(&self.resolve(&ty), &mut used);
+        exists.retain(|id| used.contains(id));
+        Type::Arrow(Rc::new(Arrow {
+            to: Return { exists, unique: left.to.unique && right.to.unique, ty },
+            consumes: left.consumes || right.consumes,
+            ..left.clone()
+        }))
+    }
+
+    /// Compares the types of two branches. Sizes of results of functions are compared when they are joined.
+    pub fn expect_branch(&mut self, first: &Type, branch: &Exp, what: &str) -> bool {
+        let outer = std::mem::replace(&mut self.comparing_branches, true);
+        let fits = self.expect(first, &branch.ty, OnSizes::Ignore, branch.span, what);
+        self.comparing_branches = outer;
+        fits
     }
 
     fn match_exp(&mut self, scrutinee: &ast::Exp, cases: &[(ast::Pattern, ast::Exp)], hint: Option<&Type>, span: Span) -> Exp {
@@ -642,7 +681,7 @@ impl Checker<'_> {
             self.depth = depth;
             self.locals.undo_to(mark);
             if let Some(first) = &first {
-                self.expect(first, &body.ty, OnSizes::Ignore, body.span, "the cases of `match` differ in type");
+                self.expect_branch(first, &body, "the cases of `match` differ in type");
             }
             types.push(body.ty.clone());
             typed.push((pattern, body));

@@ -1,7 +1,7 @@
 //! Loops. A size of the carried value is fixed if the body keeps it, and changes from iteration to iteration if it does not.
 //!
 //! The body is checked with all sizes fixed first; where its result disagrees, the attempt is taken back and repeated with those
-//! sizes changing. A size that the pattern states does not change: the initial value and the body's result must have it.
+//! sizes changing. So are the sizes of what carried functions give, all together. A size that the pattern states does not change: the initial value and the body's result must have it.
 
 use crate::checker::Checker;
 use crate::exp::{error_exp, open};
@@ -9,13 +9,17 @@ use crate::pattern::Bindings;
 use crate::sizes::{Deferred, collect_names};
 use crate::subst::Subst;
 use crate::tree::{Exp, ExpKind, Loop, LoopForm, SizeCheck};
-use crate::ty::{Scheme, Size, Type, VarId};
+use crate::ty::{Arrow, Return, Scheme, Size, Type, VarId};
 use crate::type_exp::Anonymous;
 use crate::unify::{Constraint, OnSizes, PrimSet, SizeState, TypeState};
 use crate::zonk::is_open;
 use chadwick_source::{Name, Span};
 use chadwick_syntax::ast;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Stands among the positions of sizes for those in the results of functions.
+const IN_RESULTS: usize = usize::MAX;
 
 /// Inference state that an attempt may change.
 pub struct Saved {
@@ -165,6 +169,7 @@ impl Checker<'_> {
         let mut carried_names = Vec::new();
         let initial_type = self.resolve(&initial.ty);
         let carried = self.vary(&initial_type, &|at| varying.contains(&at), &mut carried_names);
+        let carried = if varying.contains(&IN_RESULTS) { self.loosen_results(&carried) } else { carried };
         let sizes = self.bind_sizes(&parts.sizes);
         let checks = self.new_checks();
         let mut bindings = Bindings::default();
@@ -196,11 +201,14 @@ impl Checker<'_> {
         };
         let body = self.exp(&parts.body, Some(&carried));
         let what = "the body of the loop and its initial value differ in type";
-        self.expect(&carried, &body.ty, OnSizes::Ignore, body.span, what);
+        self.expect_branch(&carried, &body, what);
         let body = self.open_hidden(body);
         let body_span = body.span;
         let body = self.with_stated_sizes(body, stated, body_span).unwrap_or_else(|| error_exp(body_span));
-        let disagreeing = self.disagreeing(&carried, &body.ty);
+        let mut disagreeing = self.disagreeing(&carried, &body.ty);
+        if self.results_differ(&carried, &body.ty) {
+            disagreeing.push(IN_RESULTS);
+        }
         self.depth = depth;
         self.locals.undo_to(mark);
 
@@ -242,6 +250,31 @@ impl Checker<'_> {
         })
     }
 
+    /// The type where what functions give has sizes of its own.
+    fn loosen_results(&mut self, ty: &Type) -> Type {
+        match ty {
+            Type::Array(size, element) => Type::array(size.clone(), self.loosen_results(element)),
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.loosen_results(ty))).collect())
+            }
+            Type::Arrow(arrow) => {
+                let mut names = Vec::new();
+                let to = self.vary(&arrow.to.ty, &|_| true, &mut names);
+                let exists = names.into_iter().map(|(id, _)| id).collect();
+                let to = Return { exists, unique: arrow.to.unique, ty: self.loosen_results(&to) };
+                Type::Arrow(Rc::new(Arrow { to, ..(**arrow).clone() }))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Whether functions in two types give sizes that differ.
+    fn results_differ(&mut self, left: &Type, right: &Type) -> bool {
+        let left = self.resolve(left);
+        let joined = self.join_two(&left, &self.resolve(right), false, &mut Vec::new());
+        has_more_sizes(&joined, &left)
+    }
+
     /// Positions at which the sizes of two types of one structure differ.
     fn disagreeing(&self, left: &Type, right: &Type) -> Vec<usize> {
         let mut found = Vec::new();
@@ -269,6 +302,20 @@ impl Checker<'_> {
                 .for_each(|(left, right)| self.compare_sizes(left, right, position, found)),
             _ => {}
         }
+    }
+}
+
+/// Whether results of functions in a type have sizes of their own that those in the other do not have.
+fn has_more_sizes(joined: &Type, before: &Type) -> bool {
+    match (joined, before) {
+        (Type::Array(_, joined), Type::Array(_, before)) => has_more_sizes(joined, before),
+        (Type::Record(joined), Type::Record(before)) => {
+            joined.iter().zip(before.iter()).any(|(joined, before)| has_more_sizes(&joined.1, &before.1))
+        }
+        (Type::Arrow(joined), Type::Arrow(before)) => {
+            joined.to.exists.len() > before.to.exists.len() || has_more_sizes(&joined.to.ty, &before.to.ty)
+        }
+        _ => false,
     }
 }
 

@@ -311,6 +311,10 @@ impl Checker<'_> {
                         (None, None) => {
                             let subst = self.align(&actual, params);
                             let (entry_params, representation) = (subst.1, subst.0.ty(&actual.body));
+                            let representation = match actual.hidden.is_empty() {
+                                true => representation,
+                                false => Type::Hidden(actual.hidden.as_slice().into(), Rc::new(representation)),
+                            };
                             self.abstract_with(&name.name, params, entry_params, representation).1
                         }
                     };

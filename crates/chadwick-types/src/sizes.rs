@@ -191,7 +191,7 @@ impl Checker<'_> {
             OnSizes::Ignore => Ok(()),
             OnSizes::Check(_) if constant => Err(Mismatch::Sizes(expected, actual)),
             OnSizes::Check(set) => {
-                self.check_sets[set as usize].push(SizeCheck { expected, actual, span });
+                self.check_sets[set as usize].push(SizeCheck { expected, actual, span, param: None });
                 Ok(())
             }
         }

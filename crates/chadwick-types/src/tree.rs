@@ -165,6 +165,8 @@ pub struct SizeCheck {
     pub expected: Size,
     pub actual: Size,
     pub span: Span,
+    /// The parameter of a function type on which a size depends: nothing can be checked where only the function is there.
+    pub param: Option<(VarId, Name)>,
 }
 
 #[derive(Debug, Clone)]

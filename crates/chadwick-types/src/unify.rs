@@ -243,10 +243,12 @@ impl Checker<'_> {
                 })
             }
             (Type::Array(left_size, left), Type::Array(right_size, right)) => {
-                self.unify_sizes(left_size, right_size, on_sizes, span)?;
+                if !self.in_result_of_branch {
+                    self.unify_sizes(left_size, right_size, on_sizes, span)?;
+                }
                 let is_hidden = |ty: &Type| matches!(ty, Type::Hidden(..));
                 let is_open = |ty: &Type| matches!(ty, Type::Var(_) | Type::Error);
-                let (left, right) = (self.shallow(left), self.shallow(right));
+                let (left, right) = (self.see_through(left), self.see_through(right));
                 if is_hidden(&left) != is_hidden(&right) && !is_open(&left) && !is_open(&right) {
                     return Err(Mismatch::Types(expected.clone(), actual.clone()));
                 }
@@ -296,25 +298,37 @@ impl Checker<'_> {
         }
         self.unify(&left.from, &right.from, on_sizes, span)?;
         if on_sizes != OnSizes::Ignore && !self.matching_spec {
-            self.meet_hidden_sizes(left, right)?;
+            match &mut self.met_later {
+                Some(pairs) => pairs.push((left.clone(), right.clone())),
+                None => self.meet_hidden_sizes(left, right)?,
+            }
         }
-        let mut left_to = self.forget_sizes(&left.to.exists, &left.to.ty);
+        // What has one name in the expected result has one size.
+        let opens = !left.to.exists.is_empty();
+        let mut left_to = self.open_sizes(&left.to.exists, &left.to.ty);
         // A spec that promises a size cannot be met by a result that hides its own.
         let promised = self.matching_spec && left.to.exists.is_empty() && !mentions_named(&self.resolve(&left.to.ty));
-        let mut right_to = match promised {
+        if opens {
+            self.arrow_params.extend(right.to.exists.iter().chain(&right.param));
+        }
+        let mut right_to = match promised || opens {
             true => right.to.ty.clone(),
             false => self.forget_sizes(&right.to.exists, &right.to.ty),
         };
         match (left.param, right.param) {
             (Some(left_param), Some(right_param)) => {
                 let name = left.param_name.clone().unwrap_or_default();
+                self.arrow_params.insert(left_param);
                 right_to = Subst::size(right_param, Size::Name(left_param, name)).ty(&right_to);
             }
             (Some(param), None) => left_to = self.forget_sizes(&[param], &left_to),
-            (None, Some(param)) => right_to = self.forget_sizes(&[param], &right_to),
-            (None, None) => {}
+            (None, Some(param)) if !opens => right_to = self.forget_sizes(&[param], &right_to),
+            (None, _) => {}
         }
-        self.unify(&left_to, &right_to, on_sizes, span)
+        let outer = std::mem::replace(&mut self.in_result_of_branch, self.comparing_branches);
+        let unified = self.unify(&left_to, &right_to, on_sizes, span);
+        self.in_result_of_branch = outer;
+        unified
     }
 
     fn bind(&mut self, var: TypeVar, ty: &Type, span: Span) -> Unified {
@@ -505,6 +519,17 @@ impl Checker<'_> {
 
     fn is_transparent(&self, id: NamedId) -> bool {
         self.transparent_from.is_some_and(|first| first <= id) && matches!(self.named[id.0 as usize].body, NamedBody::Abstract(_))
+    }
+
+    /// The type at the head, with what an abstract type stands for where that may be seen.
+    fn see_through(&self, ty: &Type) -> Type {
+        let mut ty = self.shallow(ty);
+        while let Type::Named(id, _, args) = &ty
+            && self.is_transparent(*id)
+        {
+            ty = self.shallow(&self.representation(*id, args));
+        }
+        ty
     }
 
     /// What an abstract type stands for.

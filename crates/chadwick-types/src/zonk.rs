@@ -2,6 +2,7 @@
 //! their types, and patterns for being complete.
 
 use crate::checker::Checker;
+use crate::sizes::collect_names;
 use crate::tree::{
     CheckSet, Definition, DefinitionBody, Exp, ExpKind, Function, Index, Lambda, Loop, LoopForm, Pattern, PatternKind, SizeCheck,
 };
@@ -79,7 +80,11 @@ impl Checker<'_> {
         let checks = set.checks.into_iter().chain(pending).filter_map(|check| {
             let (expected, actual) = (self.final_size(&check.expected), self.final_size(&check.actual));
             let needless = has_unknown(&expected) || has_unknown(&actual) || self.same_size(&expected, &actual);
-            (!needless).then_some(SizeCheck { expected, actual, span: check.span })
+            let mut names = Vec::new();
+            [&expected, &actual].into_iter().for_each(|size| collect_names(size, &mut names));
+            let param = names.into_iter().find(|name| self.arrow_params.contains(name));
+            let param = param.map(|id| (id, self.vars[id.0 as usize].name.clone()));
+            (!needless).then_some(SizeCheck { expected, actual, span: check.span, param })
         });
         CheckSet { pending: None, checks: checks.collect() }
     }

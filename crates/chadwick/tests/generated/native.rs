@@ -42,7 +42,12 @@ impl Way {
     /// All programs go through the C compiler together.
     pub fn agrees(self, programs: &[Program], element: Element, report: &mut Report) -> Result<(), Failure> {
         let source = Program::together(programs, element);
-        let failure = |error: Error| Failure::new(PROPERTY, error.to_string());
+        let too_large = |error: &Error| {
+            programs.len() == 1
+                && matches!(error, Error::Compile { diagnostics, .. } if diagnostics.iter().all(|one| one.code == "E0305"))
+        };
+        let failure =
+            |error: Error| Failure::new(if too_large(&error) { Failure::TOO_LARGE } else { PROPERTY }, error.to_string());
         let wanted: BTreeSet<String> = (0..programs.len()).flat_map(|index| CASES.map(|case| entries::of(case, index))).collect();
         let wanted = |name: &str| wanted.contains(name);
         let plain = Compiled::compile_entries(Path::new("generated.fut"), &source, &FileLoader, wanted).map_err(failure)?;
