@@ -62,11 +62,8 @@ impl Checker<'_> {
         // Other arguments may have decided the sizes that are expected of a function.
         for (left, right, ty, span) in hiding {
             if let Err(mismatch) = self.meet_hidden_sizes(&left, &right) {
-                self.report_mismatch(&mismatch, span);
                 let label = format!("this has type {}", self.show(&ty));
-                if let Some(last) = self.diagnostics.last_mut() {
-                    last.primary.text = label;
-                }
+                self.report_labelled(&mismatch, label, span);
             }
         }
         for (index, source, from) in waiting {

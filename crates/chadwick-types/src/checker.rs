@@ -275,9 +275,7 @@ impl<'a> Checker<'a> {
                         Diagnostic::error("E0204", span, text)
                     }
                     other => {
-                        self.report_mismatch(other, span);
-                        let Some(last) = self.diagnostics.last_mut() else { return false };
-                        last.primary.text = label;
+                        self.report_labelled(other, label, span);
                         return false;
                     }
                 };
@@ -308,6 +306,13 @@ impl<'a> Checker<'a> {
                 let (expected, actual) = (self.show(&expected), self.show(&actual));
                 Some(format!("the parts that differ are {expected} and {actual}"))
             }
+        }
+    }
+
+    pub fn report_labelled(&mut self, mismatch: &Mismatch, label: String, span: Span) {
+        self.report_mismatch(mismatch, span);
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.primary.text = label;
         }
     }
 

@@ -1,7 +1,8 @@
 //! Loops. A size of the carried value is fixed if the body keeps it, and changes from iteration to iteration if it does not.
 //!
 //! The body is checked with all sizes fixed first; where its result disagrees, the attempt is taken back and repeated with those
-//! sizes changing. So are the sizes of what carried functions give, all together. A size that the pattern states does not change: the initial value and the body's result must have it.
+//! sizes changing. So are the sizes of what carried functions give, all together. A size that the pattern states does not change: the
+//! initial value and the body's result must have it.
 
 use crate::checker::Checker;
 use crate::exp::{error_exp, open};

@@ -309,12 +309,8 @@ impl Checker<'_> {
                         }
                         (None, None) if hiding == Hiding::Transparent => actual,
                         (None, None) => {
-                            let subst = self.align(&actual, params);
-                            let (entry_params, representation) = (subst.1, subst.0.ty(&actual.body));
-                            let representation = match actual.hidden.is_empty() {
-                                true => representation,
-                                false => Type::Hidden(actual.hidden.as_slice().into(), Rc::new(representation)),
-                            };
+                            let (subst, entry_params) = self.align(&actual, params);
+                            let representation = Type::hiding(&actual.hidden, subst.ty(&actual.body));
                             self.abstract_with(&name.name, params, entry_params, representation).1
                         }
                     };

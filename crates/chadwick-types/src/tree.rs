@@ -165,7 +165,7 @@ pub struct SizeCheck {
     pub expected: Size,
     pub actual: Size,
     pub span: Span,
-    /// The parameter of a function type on which a size depends: nothing can be checked where only the function is there.
+    /// What a function type binds and a size depends on, if anything: where only the function is there, nothing can be checked.
     pub param: Option<(VarId, Name)>,
 }
 

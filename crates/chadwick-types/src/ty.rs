@@ -142,6 +142,11 @@ impl Type {
         Type::Array(size, Rc::new(element))
     }
 
+    /// The type where it hides these sizes, if there are any.
+    pub fn hiding(sizes: &[VarId], ty: Type) -> Type {
+        if sizes.is_empty() { ty } else { Type::Hidden(sizes.into(), Rc::new(ty)) }
+    }
+
     pub fn arrow(from: Type, to: Type) -> Type {
         let to = Return { exists: Vec::new(), unique: false, ty: to };
         Type::Arrow(Rc::new(Arrow { param: None, param_name: None, consumes: false, from, to }))

@@ -138,10 +138,7 @@ impl Checker<'_> {
                 }
             }
         }
-        if entry.hidden.is_empty() {
-            return subst.ty(&entry.body);
-        }
-        Type::Hidden(entry.hidden.clone().into(), Rc::new(subst.ty(&entry.body)))
+        Type::hiding(&entry.hidden, subst.ty(&entry.body))
     }
 
     /// The entry of a type name, or an error with the closest spelling.
