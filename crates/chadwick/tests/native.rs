@@ -72,6 +72,23 @@ entry cotangents [b][n][m][k] (a: [b][n][m]f64) (c: [b][k][m]f64) =
 }
 
 /// More rows than a number can count, all of them empty: nothing to do, and nothing that takes time.
+/// Sums down columns go side by side, some of them in each chunk. The chunks meet wherever a number of columns is cut.
+#[test]
+fn columns_in_chunks_are_all_there() {
+    let source = "
+def softplus (z: f64) : f64 = f64.max z 0 + f64.log (1 + f64.exp (-(f64.abs z)))
+def dot [n] (a: [n]f64) (b: [n]f64) : f64 = f64.sum (map2 (*) a b)
+entry slopes [n][d] (w: [d]f64) (x: [n][d]f64) (y: [n]f64) : [d]f64 =
+  grad (\\w -> f64.sum (map2 (\\row label -> let z = dot row w in softplus z - label * z) x y) + 0.5 * dot w w) w";
+    let (interpreted, compiled) = native(source, false);
+    assert!(compiled.c_text().expect("native code").contains("= cw_lane_chunks("), "chunks of iterations side by side");
+    for columns in [1, 16, 31, 34, 40, 50, 64, 95, 97, 100, 128, 160, 201] {
+        let args = [array(&[columns]), array(&[700, columns]), array(&[700])];
+        let call = |program: &Program| program.function("slopes").and_then(|slopes| slopes.call(&args)).expect("slopes");
+        assert_eq!(difference(&call(&compiled), &call(&interpreted), &Tolerance::uniform(1e-9)), None, "{columns} columns");
+    }
+}
+
 #[test]
 fn products_without_columns_are_done_at_once() {
     let source = "
